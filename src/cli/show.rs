@@ -1,0 +1,195 @@
+//! `wheel show`: one sample as sent, as it came back, and as it was read.
+
+use clap::Args as ClapArgs;
+
+use super::run::prompt_text;
+use super::workspace::{QuestionArgs, StoreArgs, TaskArgs, check_tasks, unknown};
+use super::{CliError, Exit, output};
+use crate::bank::Item;
+use crate::domain::{Condition, ItemId, grouped};
+use crate::score::{CellSample, Outcome, cells};
+use crate::store::{self, Record, cell_path};
+use crate::task::Task;
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  wheel show --task ticket --item everest-height --condition high\n  wheel show --model gpt-5.4-nano --task classic --item everest-height")]
+pub(super) struct Args {
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    questions: QuestionArgs,
+    #[command(flatten)]
+    tasks: TaskArgs,
+    /// Model whose sample is shown; without it, the prompt alone
+    #[arg(long, value_name = "M")]
+    model: Option<String>,
+    /// Task
+    #[arg(long, value_name = "T")]
+    task: String,
+    /// Question
+    #[arg(long, value_name = "ID")]
+    item: String,
+    /// unanchored, low or high [default: all of the task]
+    #[arg(long, value_name = "C")]
+    condition: Option<Condition>,
+    /// Repetition, from 1
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    epoch: u32,
+    /// The stored lines themselves, as JSON lines
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
+    let bank = args.questions.load()?;
+    let tasks = args.tasks.load()?;
+    check_tasks(std::slice::from_ref(&args.task), &tasks)?;
+    let task = tasks.get(&args.task).expect("just checked");
+    let id = ItemId::from(args.item.as_str());
+    let item = bank.get(&id).ok_or_else(|| {
+        let known: Vec<&str> = bank.items.iter().map(|item| item.id.as_str()).collect();
+        unknown("question", &args.item, &known)
+    })?;
+    let conditions: Vec<Condition> = match args.condition {
+        Some(condition) if task.conditions.contains(&condition) => vec![condition],
+        Some(condition) => {
+            let known: Vec<String> = task.conditions.iter().map(ToString::to_string).collect();
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            return Err(unknown("condition of this task", &condition.to_string(), &known));
+        }
+        None => task.conditions.clone(),
+    };
+    let records = stored(args, task, item)?;
+    if args.json {
+        for record in records.iter().filter(|record| conditions.contains(&record.condition)) {
+            output::result(&serde_json::to_string(record).map_err(CliError::failed)?)?;
+        }
+        return Ok(Exit::Done);
+    }
+    let (cells, _) = cells(&records, &bank, &tasks);
+    let samples: Vec<&CellSample<'_>> = cells.iter().flat_map(|cell| &cell.samples).collect();
+    for condition in conditions {
+        let sample = samples
+            .iter()
+            .find(|sample| sample.slot.condition == condition && sample.slot.epoch == args.epoch);
+        let text = match sample {
+            Some(sample) => sample_text(sample, &records, item, task),
+            None => prompt_alone(args, task, item, condition)?,
+        };
+        output::result(&text)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn stored(args: &Args, task: &Task, item: &Item) -> Result<Vec<Record>, CliError> {
+    let mut records = Vec::new();
+    let Some(model) = &args.model else {
+        return Ok(records);
+    };
+    let path = cell_path(&args.store.store, &model.as_str().into(), &task.name);
+    if !path.is_file() {
+        output::note(&format!(
+            "nothing is stored of {model} and {}: {} does not exist; this is the prompt alone",
+            task.name,
+            path.display()
+        ));
+        return Ok(records);
+    }
+    let warning = store::read_file(&path, |record| {
+        if record.model.as_str() == model && record.item == item.id && record.epoch == args.epoch {
+            records.push(record);
+        }
+    })
+    .map_err(CliError::failed)?;
+    if let Some(warning) = warning {
+        output::note(&format!("warning: {warning}"));
+    }
+    Ok(records)
+}
+
+fn prompt_alone(
+    args: &Args,
+    task: &Task,
+    item: &Item,
+    condition: Condition,
+) -> Result<String, CliError> {
+    let conversation = task.outline(item, condition, false).map_err(CliError::usage)?;
+    let asked = if args.model.is_some() { "not asked yet" } else { "prompt" };
+    Ok(format!(
+        "=== {} · {} · {condition} · {asked}\n{}",
+        task.name,
+        item.id,
+        prompt_text(&conversation)
+    ))
+}
+
+fn sample_text(sample: &CellSample<'_>, records: &[Record], item: &Item, task: &Task) -> String {
+    let record = sample.record;
+    let mut out = format!(
+        "=== {} · {} · {} · {} · epoch {} · sample {}\n",
+        record.model, task.name, item.id, record.condition, record.epoch, record.key
+    );
+    let sampling = &record.sent.sampling;
+    let sent = |name: &str, value: Option<String>| value.map(|value| format!(", {name} {value}"));
+    out.push_str(&format!(
+        "sent to {}/{} at {}{}{}{}{}{}\n",
+        record.sent.provider,
+        record.sent.model,
+        record.clock.started,
+        sent("temperature", sampling.temperature.map(|value| value.to_string())).unwrap_or_default(),
+        sent("top_p", sampling.top_p.map(|value| value.to_string())).unwrap_or_default(),
+        sent("seed", sampling.seed.map(|value| value.to_string())).unwrap_or_default(),
+        sent("output limit", sampling.max_output_tokens.map(|value| value.to_string())).unwrap_or_default(),
+        sent("effort", sampling.reasoning_effort.clone()).unwrap_or_default(),
+    ));
+    if !sample.current_wording {
+        out.push_str("asked in another wording than that of today's task and question\n");
+    }
+    for failed in records.iter().filter(|other| other.key == record.key && other.error.is_some()) {
+        if let Some(error) = &failed.error {
+            out.push_str(&format!(
+                "attempt {} failed: {}: {}\n",
+                failed.attempt, error.class, error.message
+            ));
+        }
+    }
+    out.push_str(&prompt_text(&record.conversation));
+    if let Some(reasoning) = &record.reasoning_text {
+        out.push_str(&format!("--- reasoning, not read\n{reasoning}\n"));
+    }
+    let count = |tokens: Option<crate::domain::Tokens>| {
+        tokens.map_or_else(|| "?".to_owned(), |tokens| tokens.0.to_string())
+    };
+    if record.status.is_answer() {
+        out.push_str(&format!(
+            "--- reply ({}, {} tokens in, {} out, {} ms)\n{}\n",
+            record.status,
+            count(record.tokens.input),
+            count(record.tokens.output),
+            record.clock.in_flight_ms,
+            record.text.as_deref().unwrap_or_default()
+        ));
+    }
+    out.push_str("--- read as\n");
+    match sample.outcome {
+        Outcome::Estimate(value) => out.push_str(&format!("estimate {}", grouped(value))),
+        Outcome::Lost(loss) => out.push_str(&format!("no estimate: {loss}")),
+    }
+    if let Some(reading) = &sample.reading {
+        out.push_str(&format!(", by the rule {}", reading.rule));
+        if let (Ok(value), Outcome::Lost(_)) = (reading.value, sample.outcome) {
+            out.push_str(&format!(" (the number read is {value})"));
+        }
+        if let Some(comparison) = reading.comparison {
+            out.push_str(&format!("; compared: {comparison}"));
+        }
+        if sample.anchor.is_some_and(|anchor| reading.contradicts(anchor)) {
+            out.push_str("; the comparison contradicts the estimate");
+        }
+    }
+    if let Some(anchor) = sample.anchor {
+        out.push_str(&format!("; anchor {}", grouped(anchor)));
+    }
+    out.push_str(&format!("; reference {}\n", grouped(item.reference.get())));
+    out
+}

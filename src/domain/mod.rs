@@ -1,0 +1,23 @@
+//! The nouns of an anchoring run and their units.
+//!
+//! Nothing here reads a file, a clock or the network. Every other room speaks in these types.
+
+mod condition;
+mod conversation;
+mod ids;
+mod money;
+mod number;
+mod outcome;
+mod reply;
+mod sample;
+mod tier;
+
+pub use condition::Condition;
+pub use conversation::{Conversation, Message, Role};
+pub use ids::{ItemId, ModelName, TaskName};
+pub use money::{Tokens, Usd, UsdPerMTok};
+pub use number::{NotPositive, Positive, grouped, plain, round_significant};
+pub use outcome::{Comparison, Loss, NoValue, Reading, Rule};
+pub use reply::{ErrorClass, Finish, Reply, Status, TokenCounts};
+pub use sample::{SampleKey, Sampling, Slot};
+pub use tier::Tier;

@@ -1,0 +1,99 @@
+//! Which sample is meant, and when two samples are the same.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Condition, Conversation, ItemId, TaskName};
+
+/// Sampling and limits as asked for. `None` is not sent: the provider's default holds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sampling {
+    /// Softmax temperature, 0 or above.
+    pub temperature: Option<f64>,
+    /// Nucleus mass, above 0 and up to 1.
+    pub top_p: Option<f64>,
+    /// Seed sent, or used by the in-process engine.
+    pub seed: Option<u32>,
+    /// Limit of generated tokens, reasoning included.
+    pub max_output_tokens: Option<u32>,
+    /// Reasoning effort in the provider's word.
+    pub reasoning_effort: Option<String>,
+}
+
+/// The place of a sample in a cell: item, condition and epoch.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot {
+    /// The task that asks.
+    pub task: TaskName,
+    /// The question asked.
+    pub item: ItemId,
+    /// The anchor beside it.
+    pub condition: Condition,
+    /// Which repetition, from 1.
+    pub epoch: u32,
+}
+
+/// Identity of a sample: a hash of what is sent and the epoch.
+///
+/// A changed wording, temperature or limit is another sample; an unchanged one has been paid for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SampleKey(String);
+
+impl SampleKey {
+    /// Hashes what is sent.
+    ///
+    /// `conversation` is the whole conversation with stand-ins for replies that are not known yet.
+    #[must_use]
+    pub fn new(
+        model_id: &str,
+        sampling: &Sampling,
+        conversation: &Conversation,
+        epoch: u32,
+    ) -> Self {
+        let sent = serde_json::json!([model_id, sampling, conversation, epoch]);
+        Self(blake3::hash(sent.to_string().as_bytes()).to_hex()[..32].to_owned())
+    }
+
+    /// 32 hexadecimal digits.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SampleKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Role;
+
+    #[test]
+    fn a_changed_wording_setting_or_epoch_is_another_sample() {
+        let mut conversation = Conversation::default();
+        conversation.say(Role::User, "How high?");
+        let plain = Sampling::default();
+        let warm = Sampling {
+            temperature: Some(1.0),
+            ..Sampling::default()
+        };
+        let mut reworded = conversation.clone();
+        reworded.0[0].content.push(' ');
+        let key = SampleKey::new("m", &plain, &conversation, 1);
+        assert_eq!(key, SampleKey::new("m", &plain, &conversation, 1));
+        for other in [
+            SampleKey::new("n", &plain, &conversation, 1),
+            SampleKey::new("m", &warm, &conversation, 1),
+            SampleKey::new("m", &plain, &reworded, 1),
+            SampleKey::new("m", &plain, &conversation, 2),
+        ] {
+            assert_ne!(key, other);
+        }
+    }
+}

@@ -1,0 +1,347 @@
+use strum::VariantNames;
+
+use super::registry::{Dialect, LimitField, Limits, Model, Price, Provider, Registry, Weights};
+use super::secret::looks_like_key;
+use crate::domain::{Sampling, UsdPerMTok};
+use crate::yaml::{Document, Faults, Fields, Node, Value};
+
+/// Reads model files, the shipped one first. Later entries replace earlier ones of the same name.
+///
+/// # Errors
+/// Every fault of every file. A file that seems to hold a key is refused without showing it.
+pub fn load(files: &[(String, String)]) -> Result<Registry, Faults> {
+    let mut faults = Faults::default();
+    let mut registry = Registry::default();
+    for (name, text) in files {
+        match Document::parse(name.clone(), text) {
+            Ok(document) => {
+                refuse_keys(&document, &document.root, None, &mut faults);
+                if !faults.any_error() {
+                    read_file(&document, &mut registry, &mut faults);
+                }
+            }
+            Err(more) => faults.extend(more),
+        }
+    }
+    // A fault shows its line, and a line of this file may hold a key whose form nobody knows.
+    for fault in &mut faults.0 {
+        let field = fault.field.as_deref().unwrap_or_default().to_lowercase();
+        if ["key", "secret", "token", "auth", "password"]
+            .iter()
+            .any(|word| field.contains(word))
+            && field != "max_output_tokens"
+        {
+            fault.source_line = None;
+        }
+    }
+    faults.sort();
+    if faults.any_error() {
+        Err(faults)
+    } else {
+        Ok(registry)
+    }
+}
+
+fn refuse_keys(document: &Document, node: &Node, field: Option<&str>, faults: &mut Faults) {
+    match &node.value {
+        Value::Text { text, .. } if looks_like_key(text) || has_password(text) => {
+            let mut fault = document.fault(
+                node.at,
+                field,
+                "a key seems to be pasted here",
+                "keep the key in an environment variable and name it: api_key_env: OPENAI_API_KEY",
+            );
+            fault.source_line = None;
+            faults.0.push(fault);
+        }
+        Value::List(items) => {
+            for item in items {
+                refuse_keys(document, item, field, faults);
+            }
+        }
+        Value::Map(entries) => {
+            for (name, _, value) in entries {
+                refuse_keys(document, value, Some(name), faults);
+            }
+        }
+        Value::Text { .. } | Value::Null => {}
+    }
+}
+
+fn has_password(text: &str) -> bool {
+    url::Url::parse(text).is_ok_and(|url| url.password().is_some())
+}
+
+fn read_file(document: &Document, registry: &mut Registry, faults: &mut Faults) {
+    let Some(mut root) = Fields::open(document, &document.root, "the file", faults) else {
+        return;
+    };
+    let providers = root.list("providers");
+    let weights = root.list("weights");
+    let models = root.list("models");
+    root.close();
+    for node in providers {
+        if let Some(provider) = Fields::open(document, node, "a provider", faults)
+            .and_then(read_provider)
+        {
+            replace(&mut registry.providers, provider, |a, b| a.name == b.name);
+        }
+    }
+    for node in weights {
+        if let Some(weights) =
+            Fields::open(document, node, "an entry of weights", faults).and_then(read_weights)
+        {
+            replace(&mut registry.weights, weights, |a, b| a.name == b.name);
+        }
+    }
+    let mut names: Vec<String> = Vec::new();
+    for node in models {
+        let Some(fields) = Fields::open(document, node, "a model", faults) else {
+            continue;
+        };
+        if let Some(model) = read_model(fields, &registry.providers, &mut names) {
+            replace(&mut registry.models, model, |a, b| a.name == b.name);
+        }
+    }
+}
+
+fn replace<T>(list: &mut Vec<T>, entry: T, same: impl Fn(&T, &T) -> bool) {
+    match list.iter_mut().find(|known| same(known, &entry)) {
+        Some(known) => *known = entry,
+        None => list.push(entry),
+    }
+}
+
+fn read_provider(mut fields: Fields<'_, '_>) -> Option<Provider> {
+    let name = fields.required("name");
+    if let Some(name) = &name {
+        fields.call(format!("provider `{}`", name.text));
+    }
+    if !fields.has("dialect") {
+        fields.required("dialect");
+    }
+    let dialect = fields.choice("dialect", Dialect::VARIANTS);
+    let base_url = read_url(&mut fields);
+    let api_key_env = read_key_variable(&mut fields);
+    let limit_field = fields
+        .choice("limit_field", LimitField::VARIANTS)
+        .unwrap_or_default();
+    let limits = read_limits(&mut fields);
+    fields.close();
+    Some(Provider {
+        name: name?.text,
+        dialect: dialect?,
+        base_url,
+        api_key_env,
+        limit_field,
+        limits,
+    })
+}
+
+fn read_weights(mut fields: Fields<'_, '_>) -> Option<Weights> {
+    let name = fields.required("name");
+    let about = fields.scalar("about");
+    let licence = fields.required("licence");
+    let file = fields.required("file");
+    let bytes = fields.number("bytes");
+    let sha256 = fields.required("sha256");
+    let hub_repo = fields.required("hub_repo");
+    let python_package = fields.scalar("python_package").map(|scalar| scalar.text);
+    let python_member = fields.scalar("python_member").map(|scalar| scalar.text);
+    fields.close();
+    let name = name?.text;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a file size below 2^53")]
+    Some(Weights {
+        about: about.map_or_else(|| name.clone(), |about| about.text),
+        name,
+        licence: licence?.text,
+        file: file?.text,
+        bytes: bytes?.0 as u64,
+        sha256: sha256?.text.to_lowercase(),
+        hub_repo: hub_repo?.text,
+        python_package,
+        python_member,
+    })
+}
+
+fn read_model(
+    mut fields: Fields<'_, '_>,
+    providers: &[Provider],
+    names: &mut Vec<String>,
+) -> Option<Model> {
+    let name = fields.required("name");
+    if let Some(name) = &name {
+        fields.call(format!("model `{}`", name.text));
+        if names.contains(&name.text) {
+            fields.fault("name", name.at, "the name is given twice in this file", "replies are stored by name: give each entry its own");
+        }
+        names.push(name.text.clone());
+    }
+    let label = fields.scalar("label");
+    let provider = fields.required("provider").and_then(|scalar| {
+        let found = providers.iter().find(|known| known.name == scalar.text);
+        if found.is_none() {
+            let known: Vec<&str> = providers.iter().map(|known| known.name.as_str()).collect();
+            fields.fault(
+                "provider",
+                scalar.at,
+                format!("there is no provider `{}`", scalar.text),
+                format!("known: {}; or add one under providers:", known.join(", ")),
+            );
+        }
+        found.cloned()
+    });
+    let model_id = fields.required("model");
+    let base_url = read_url(&mut fields);
+    let api_key_env = read_key_variable(&mut fields);
+    let lab = fields.scalar("lab").map(|scalar| scalar.text);
+    let open_weights = fields.flag("open_weights");
+    let price = fields.nested("price", read_price).flatten();
+    let limits = read_limits(&mut fields);
+    let sampling = read_sampling(&mut fields);
+    let prefill = fields.flag("prefill").unwrap_or(false);
+    let at = fields.at();
+    if let Some(provider) = &provider
+        && provider.dialect == Dialect::OpenaiChat
+        && provider.base_url.is_none()
+        && base_url.is_none()
+    {
+        fields.fault(
+            "base_url",
+            at,
+            format!("provider `{}` has no address of its own", provider.name),
+            "add a line such as base_url: http://localhost:8000/v1",
+        );
+    }
+    fields.close();
+    let mut provider = provider?;
+    provider.base_url = base_url.or(provider.base_url);
+    provider.api_key_env = api_key_env.or(provider.api_key_env);
+    let name = name?.text;
+    Some(Model {
+        label: label.map_or_else(|| name.clone(), |label| label.text),
+        name: name.into(),
+        limits: limits.or(provider.limits),
+        provider,
+        model_id: model_id?.text,
+        lab,
+        open_weights,
+        price,
+        sampling,
+        prefill,
+    })
+}
+
+fn read_url(fields: &mut Fields<'_, '_>) -> Option<String> {
+    let scalar = fields.scalar("base_url")?;
+    match url::Url::parse(&scalar.text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => {
+            Some(scalar.text.trim_end_matches('/').to_owned())
+        }
+        _ => {
+            fields.fault(
+                "base_url",
+                scalar.at,
+                "is not an http address",
+                "such as https://api.example.com/v1, without the path of the call",
+            );
+            None
+        }
+    }
+}
+
+fn read_key_variable(fields: &mut Fields<'_, '_>) -> Option<String> {
+    let scalar = fields.scalar("api_key_env")?;
+    let is_name = scalar
+        .text
+        .chars()
+        .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+    if !is_name || scalar.text.is_empty() {
+        fields.fault(
+            "api_key_env",
+            scalar.at,
+            "must be the name of an environment variable, in capitals; a key never stands in this file",
+            "such as api_key_env: OPENAI_API_KEY",
+        );
+        return None;
+    }
+    Some(scalar.text)
+}
+
+fn read_limits(fields: &mut Fields<'_, '_>) -> Limits {
+    let mut from_one = |field| {
+        fields.count(field).filter(|value| {
+            if *value == 0 {
+                let at = fields.at();
+                fields.fault(field, at, "must be at least 1", "drop the line for no limit");
+            }
+            *value > 0
+        })
+    };
+    let concurrency = from_one("concurrency");
+    let requests_per_minute = from_one("requests_per_minute");
+    let timeout_s = fields.number("timeout_s").and_then(|(value, at)| {
+        if value <= 0.0 {
+            fields.fault("timeout_s", at, "must be above 0 seconds", "such as 120");
+        }
+        (value > 0.0).then_some(value)
+    });
+    Limits {
+        concurrency,
+        requests_per_minute,
+        timeout_s,
+    }
+}
+
+fn read_sampling(fields: &mut Fields<'_, '_>) -> Sampling {
+    let temperature = fields.number("temperature").and_then(|(value, at)| {
+        if value < 0.0 {
+            fields.fault("temperature", at, "must be 0 or above", "such as 0 or 1");
+        }
+        (value >= 0.0).then_some(value)
+    });
+    let top_p = fields.number("top_p").and_then(|(value, at)| {
+        let fits = value > 0.0 && value <= 1.0;
+        if !fits {
+            fields.fault("top_p", at, "must be above 0 and at most 1", "such as 0.95");
+        }
+        fits.then_some(value)
+    });
+    Sampling {
+        temperature,
+        top_p,
+        seed: fields.count("seed"),
+        max_output_tokens: fields.count("max_output_tokens").filter(|limit| *limit > 0),
+        reasoning_effort: fields.scalar("reasoning_effort").map(|scalar| scalar.text),
+    }
+}
+
+fn read_price(fields: &mut Fields<'_, '_>) -> Option<Price> {
+    let mut price = |field, required: bool| {
+        let scalar = if required {
+            fields.required(field)
+        } else {
+            fields.scalar(field)
+        }?;
+        let read: Option<rust_decimal::Decimal> = scalar.text.parse().ok();
+        match read.filter(|value| !value.is_sign_negative()) {
+            Some(value) => Some(UsdPerMTok(value)),
+            None => {
+                fields.fault(field, scalar.at, "is not a price", "US dollars per million tokens, such as 0.20");
+                None
+            }
+        }
+    };
+    let input = price("input", true);
+    let output = price("output", true);
+    let cached_input = price("cached_input", false);
+    let source = fields.required("source");
+    let as_of = fields.required("as_of");
+    Some(Price {
+        input: input?,
+        output: output?,
+        cached_input,
+        source: source?.text,
+        as_of: as_of?.text,
+    })
+}

@@ -1,0 +1,124 @@
+//! More or less than the anchor: read for itself, and kept out of the way of the estimate.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::cursor::Cursor;
+use super::number::{Lexeme, number_at};
+use super::scale::{Scale, scales_at};
+use super::unit::{Asked, sign_at};
+use crate::domain::Comparison;
+
+/// A number that belongs to a comparison: "more than 310", "weniger als 310", "> 310".
+static COMPARED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi)
+        (?P<more>\b(?:more|greater|higher|larger|bigger|taller|longer|deeper|heavier)\s+than|\b(?:over|above|exceeds?|exceeding)\b|\bmehr\s+als|\bplus\s+de|\bm[aá]s\s+de|\bpi[uù]\s+di|\bmais\s+de|\bmeer\s+dan|\bбольше(?:\s+чем)?|>)
+        |(?P<less>\b(?:less|fewer|lower|smaller|shorter|lighter)\s+than|\b(?:under|below)\b|\bweniger\s+als|\bmoins\s+de|\bmenos\s+de|\bmeno\s+di|\bminder\s+dan|\bменьше(?:\s+чем)?|<)
+        ",
+    )
+    .expect("a literal pattern")
+});
+
+/// The question itself, restated: it answers nothing.
+static RESTATED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:more|less|greater|fewer|higher|lower|above|below)\s+(?:or|and|nor)\s+(?:more|less|greater|fewer|higher|lower|above|below)(?:\s+than)?|\bmehr\s+oder\s+weniger(?:\s+als)?|\bplus\s+ou\s+moins(?:\s+de)?")
+        .expect("a literal pattern")
+});
+
+/// A word that answers by itself at the start of a line or sentence.
+static ANSWER: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r#"(?xim)
+        (?:^|[.!?:;\n])[\s*_`"'\#>\-(]*(?:(?:answer|comparison|first\s+line|line\s+1|it\s+is|it's)\s*:?[\s*_`"']*)?
+        (?:(?P<more>more|greater|higher|mehr|plus|m[aá]s|mais|meer|больше)|(?P<less>less|fewer|lower|weniger|moins|menos|minder|меньше))
+        (?P<tail>[\s*_`"'.,!;:)\-–—]|$)
+        "#,
+    )
+    .expect("a literal pattern")
+});
+
+/// The places of numbers that belong to comparisons, in order.
+pub(super) fn compared_numbers(text: &str, asked: &Asked) -> Vec<(usize, usize, Comparison, f64)> {
+    let mut found = Vec::new();
+    let restated = RESTATED.find_iter(text).map(|hit| (hit.end(), None));
+    let compared = COMPARED.captures_iter(text).map(|hit| {
+        let side = if hit.name("more").is_some() {
+            Comparison::More
+        } else {
+            Comparison::Less
+        };
+        (hit.get(0).map_or(0, |whole| whole.end()), Some(side))
+    });
+    for (end, side) in restated.chain(compared) {
+        let mut cursor = Cursor::new(text, end);
+        cursor.skip_while(|c| matches!(c, ' ' | '*' | '_' | '~' | '≈' | '#'));
+        for word in ["about", "the", "number", "anchor", "value", "of", "a", "some"] {
+            if cursor.eat_phrase(word) {
+                cursor.skip_blanks();
+            }
+        }
+        sign_at(&mut cursor);
+        let start = cursor.at();
+        if let Some(Lexeme::Number(mut number)) = number_at(&mut cursor) {
+            if let Scale::Times(scale) = scales_at(&mut cursor, asked) {
+                number.times(scale);
+            }
+            let value = number.value().unwrap_or(f64::NAN);
+            let side = side.unwrap_or(Comparison::More);
+            found.push((start, cursor.at(), side, value));
+        }
+    }
+    found.sort_by_key(|(start, ..)| *start);
+    found.dedup_by_key(|(start, ..)| *start);
+    found
+}
+
+/// The answer to the comparison, from the part of the reply that may hold it.
+///
+/// The last plain "more" or "less" at the head of a line or sentence wins; without one, the last comparison with
+/// the anchor itself.
+pub(super) fn read_comparison(text: &str, anchor: Option<f64>, asked: &Asked) -> Option<Comparison> {
+    let restated: Vec<(usize, usize)> = RESTATED
+        .find_iter(text)
+        .map(|hit| (hit.start(), hit.end()))
+        .collect();
+    let in_question = |at: usize| restated.iter().any(|(start, end)| (*start..*end).contains(&at));
+    let compared = compared_numbers(text, asked);
+    let is_anchor = |value: f64| {
+        anchor.is_none_or(|anchor| (value - anchor).abs() <= anchor.abs() * 1e-9)
+    };
+    let mut answer = None;
+    for hit in ANSWER.captures_iter(text) {
+        let (place, side) = match (hit.name("more"), hit.name("less")) {
+            (Some(word), _) => (word, Comparison::More),
+            (_, Some(word)) => (word, Comparison::Less),
+            _ => continue,
+        };
+        // "More than 500 people …" speaks of another number.
+        let other_number = compared
+            .iter()
+            .find(|(start, ..)| *start > place.end() && *start < place.end() + 24)
+            .is_some_and(|(_, _, _, value)| !is_anchor(*value));
+        let word_follows = text[place.end()..]
+            .trim_start_matches([' ', '*', '_'])
+            .starts_with(char::is_alphabetic);
+        let than = text[place.end()..].trim_start().to_lowercase();
+        let than = ["than", "als", "de ", "di ", "dan", "чем"].iter().any(|word| than.starts_with(word));
+        let heads_line = text[place.end()..].starts_with(['\n', '*', '_']) || !word_follows;
+        if !in_question(place.start()) && !other_number && (heads_line || than) {
+            answer = Some(side);
+        }
+    }
+    answer.or_else(|| {
+        compared
+            .iter()
+            .rev()
+            .find(|(start, _, _, value)| {
+                let question = restated.iter().any(|(_, end)| *start >= *end && *start < *end + 8);
+                !question && anchor.is_some() && is_anchor(*value)
+            })
+            .map(|(_, _, side, _)| *side)
+    })
+}

@@ -1,0 +1,27 @@
+//! Whether a reply declines.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+static DECLINES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi)
+        \b(?:can(?:no|')?\s?t|can\snot|could\s?n't|could\snot|won't|will\snot|unable\sto|not\sable\sto|am\snot\sin\sa\sposition\sto)\b
+            [^.\n]{0,40}\b(?:estimate|provide|give|answer|determine|help|assist|say|offer|comply|fulfil|fulfill|tell|know|calculate|guess|share|make)
+        |\bi'?\s?a?m\ssorry\b|\bi\sapologi[sz]e\b|\bi\smust\sdecline\b|\bi\srefuse\b|\bas\san\sai\b
+        |\b(?:do\snot|don't)\shave\s(?:access|enough|sufficient|any|the|reliable|real-time)
+        |\b(?:impossible|not\spossible)\sto\s(?:estimate|say|know|determine|give|provide|answer)
+        |\bdecline\sto\s(?:answer|estimate|give|provide)
+        |\btut\smir\sleid\b|\bkann\sich\snicht\b|\bich\skann\s[^.\n]{0,40}\bnicht\b
+        |\bje\sne\speux\spas\b|\bd[ée]sol[ée]e?\b|\blo\ssiento\b|\bno\spuedo\b|\bnão\sposso\b
+        |对不起|抱歉|无法|申し訳
+        ",
+    )
+    .expect("a literal pattern")
+});
+
+/// Whether the reply says that it gives no answer.
+pub(super) fn declines(text: &str) -> bool {
+    DECLINES.is_match(text)
+}

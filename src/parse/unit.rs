@@ -1,0 +1,483 @@
+//! Units and currencies: enough to tell that a reply answers in another one than asked.
+//!
+//! Nothing is ever converted. A noun that is not in the tables ("piano tuners") is what was asked for.
+
+use super::cursor::Cursor;
+use super::scale;
+
+/// A unit of measure or a currency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Base {
+    Millimeter,
+    Centimeter,
+    Meter,
+    Kilometer,
+    Inch,
+    Foot,
+    Yard,
+    Mile,
+    NauticalMile,
+    LightYear,
+    AstronomicalUnit,
+    Milligram,
+    Gram,
+    Kilogram,
+    Tonne,
+    Pound,
+    Ounce,
+    Millisecond,
+    Second,
+    Minute,
+    Hour,
+    Day,
+    Week,
+    Month,
+    Year,
+    Hectare,
+    Acre,
+    Milliliter,
+    Liter,
+    Gallon,
+    MilePerHour,
+    Knot,
+    Celsius,
+    Fahrenheit,
+    Kelvin,
+    Percent,
+    Watt,
+    Kilowatt,
+    Megawatt,
+    Dollar,
+    Euro,
+    Sterling,
+    Yen,
+    Yuan,
+    Rupee,
+    Franc,
+    Won,
+    Ruble,
+}
+
+use Base::{
+    Acre, AstronomicalUnit, Celsius, Centimeter, Day, Dollar, Euro, Fahrenheit, Foot, Franc,
+    Gallon, Gram, Hectare, Hour, Inch, Kelvin, Kilogram, Kilometer, Kilowatt, Knot, LightYear,
+    Liter, Megawatt, Meter, Mile, MilePerHour, Milligram, Milliliter, Millimeter, Millisecond,
+    Minute, Month, NauticalMile, Ounce, Percent, Pound, Ruble, Rupee, Second, Sterling, Tonne,
+    Watt, Week, Won, Yard, Year, Yen, Yuan,
+};
+
+/// Names that may be written in any case. Longer phrases come before their beginnings.
+const NAMES: &[(&str, Base)] = &[
+    ("millimeters", Millimeter),
+    ("millimetres", Millimeter),
+    ("millimeter", Millimeter),
+    ("millimetre", Millimeter),
+    ("centimeters", Centimeter),
+    ("centimetres", Centimeter),
+    ("centimeter", Centimeter),
+    ("centimetre", Centimeter),
+    ("kilometers", Kilometer),
+    ("kilometres", Kilometer),
+    ("kilometer", Kilometer),
+    ("kilometre", Kilometer),
+    ("kms", Kilometer),
+    ("km", Kilometer),
+    ("meters", Meter),
+    ("metres", Meter),
+    ("meter", Meter),
+    ("metre", Meter),
+    ("metros", Meter),
+    ("mètres", Meter),
+    ("inches", Inch),
+    ("inch", Inch),
+    ("feet", Foot),
+    ("foot", Foot),
+    ("ft", Foot),
+    ("yards", Yard),
+    ("yard", Yard),
+    ("yd", Yard),
+    ("nautical miles", NauticalMile),
+    ("nautical mile", NauticalMile),
+    ("miles per hour", MilePerHour),
+    ("mph", MilePerHour),
+    ("knots", Knot),
+    ("miles", Mile),
+    ("mile", Mile),
+    ("mi", Mile),
+    ("light-years", LightYear),
+    ("light years", LightYear),
+    ("astronomical units", AstronomicalUnit),
+    ("milligrams", Milligram),
+    ("milligram", Milligram),
+    ("kilograms", Kilogram),
+    ("kilogram", Kilogram),
+    ("kilos", Kilogram),
+    ("kgs", Kilogram),
+    ("kg", Kilogram),
+    ("grams", Gram),
+    ("gram", Gram),
+    ("metric tons", Tonne),
+    ("metric tonnes", Tonne),
+    ("tonnes", Tonne),
+    ("tonne", Tonne),
+    ("tons", Tonne),
+    ("ton", Tonne),
+    ("pounds", Pound),
+    ("pound", Pound),
+    ("lbs", Pound),
+    ("lb", Pound),
+    ("ounces", Ounce),
+    ("ounce", Ounce),
+    ("milliseconds", Millisecond),
+    ("seconds", Second),
+    ("second", Second),
+    ("secs", Second),
+    ("sec", Second),
+    ("minutes", Minute),
+    ("minute", Minute),
+    ("mins", Minute),
+    ("hours", Hour),
+    ("hour", Hour),
+    ("hrs", Hour),
+    ("hr", Hour),
+    ("days", Day),
+    ("day", Day),
+    ("weeks", Week),
+    ("week", Week),
+    ("months", Month),
+    ("month", Month),
+    ("years", Year),
+    ("year", Year),
+    ("hectares", Hectare),
+    ("hectare", Hectare),
+    ("acres", Acre),
+    ("acre", Acre),
+    ("milliliters", Milliliter),
+    ("millilitres", Milliliter),
+    ("liters", Liter),
+    ("litres", Liter),
+    ("liter", Liter),
+    ("litre", Liter),
+    ("gallons", Gallon),
+    ("gallon", Gallon),
+    ("degrees celsius", Celsius),
+    ("degree celsius", Celsius),
+    ("celsius", Celsius),
+    ("degc", Celsius),
+    ("deg c", Celsius),
+    ("°c", Celsius),
+    ("° c", Celsius),
+    ("℃", Celsius),
+    ("degrees fahrenheit", Fahrenheit),
+    ("fahrenheit", Fahrenheit),
+    ("°f", Fahrenheit),
+    ("° f", Fahrenheit),
+    ("℉", Fahrenheit),
+    ("kelvins", Kelvin),
+    ("kelvin", Kelvin),
+    ("percentage points", Percent),
+    ("percent", Percent),
+    ("per cent", Percent),
+    ("pct", Percent),
+    ("watts", Watt),
+    ("kilowatts", Kilowatt),
+    ("megawatts", Megawatt),
+    ("us dollars", Dollar),
+    ("u.s. dollars", Dollar),
+    ("us$", Dollar),
+    ("dollars", Dollar),
+    ("dollar", Dollar),
+    ("usd", Dollar),
+    ("euros", Euro),
+    ("euro", Euro),
+    ("eur", Euro),
+    ("pounds sterling", Sterling),
+    ("gbp", Sterling),
+    ("yen", Yen),
+    ("jpy", Yen),
+    ("yuan", Yuan),
+    ("renminbi", Yuan),
+    ("rmb", Yuan),
+    ("cny", Yuan),
+    ("rupees", Rupee),
+    ("inr", Rupee),
+    ("swiss francs", Franc),
+    ("francs", Franc),
+    ("chf", Franc),
+    ("krw", Won),
+    ("rubles", Ruble),
+];
+
+/// Symbols whose case matters, or that are too short for a text about anything else than a measure.
+const SYMBOLS: &[(&str, Base)] = &[
+    ("mm", Millimeter),
+    ("cm", Centimeter),
+    ("m", Meter),
+    ("mg", Milligram),
+    ("g", Gram),
+    ("t", Tonne),
+    ("oz", Ounce),
+    ("ms", Millisecond),
+    ("s", Second),
+    ("min", Minute),
+    ("h", Hour),
+    ("ha", Hectare),
+    ("ml", Milliliter),
+    ("mL", Milliliter),
+    ("l", Liter),
+    ("L", Liter),
+    ("K", Kelvin),
+    ("kW", Kilowatt),
+    ("MW", Megawatt),
+    ("W", Watt),
+];
+
+/// Signs that stand before or behind a number.
+const SIGNS: &[(&str, Base)] = &[
+    ("US$", Dollar),
+    ("$", Dollar),
+    ("€", Euro),
+    ("£", Sterling),
+    ("¥", Yen),
+    ("₹", Rupee),
+    ("₩", Won),
+    ("₽", Ruble),
+];
+
+/// A unit with its power and, for rates, what it is divided by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unit {
+    base: Base,
+    power: u8,
+    per: Option<(Base, u8)>,
+}
+
+impl Unit {
+    fn plain(base: Base) -> Self {
+        Self {
+            base,
+            power: 1,
+            per: None,
+        }
+    }
+}
+
+/// What the question asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Asked {
+    /// The unit, if it is one that we know.
+    pub(super) unit: Option<Unit>,
+    /// The scale that the question already asks in, as in "billion US dollars".
+    pub(super) scale: Option<f64>,
+}
+
+impl Asked {
+    /// Reads the unit of a question.
+    pub(super) fn new(text: &str) -> Self {
+        let text = super::visible::normalise(text);
+        let mut cursor = Cursor::new(text.trim(), 0);
+        let scale = scale::word(cursor.word());
+        if scale.is_some() {
+            cursor.skip(cursor.word().len());
+            cursor.skip_blanks();
+            cursor.eat_phrase("of");
+            cursor.skip_blanks();
+        }
+        let any = Self { unit: None, scale };
+        let unit = sign_at(&mut cursor)
+            .map(Unit::plain)
+            .or_else(|| unit_at(&mut cursor, &any, true));
+        Self { unit, scale }
+    }
+
+    pub(super) fn base(&self) -> Option<Base> {
+        self.unit.map(|unit| unit.base)
+    }
+
+    pub(super) fn is_length(&self) -> bool {
+        matches!(
+            self.base(),
+            Some(
+                Millimeter | Centimeter | Meter | Kilometer | Inch | Foot | Yard | Mile
+                    | NauticalMile | LightYear | AstronomicalUnit
+            )
+        )
+    }
+
+    pub(super) fn is_mass(&self) -> bool {
+        matches!(
+            self.base(),
+            Some(Milligram | Gram | Kilogram | Tonne | Pound | Ounce)
+        )
+    }
+
+    fn is_money(&self) -> bool {
+        matches!(
+            self.base(),
+            Some(Dollar | Euro | Sterling | Yen | Yuan | Rupee | Franc | Won | Ruble)
+        )
+    }
+
+    /// Whether a unit in the reply is the asked one.
+    pub(super) fn accepts(&self, unit: Unit) -> bool {
+        if self.is_money() && unit == Unit::plain(Pound) {
+            return self.base() == Some(Sterling);
+        }
+        self.unit == Some(unit)
+    }
+}
+
+/// A currency sign.
+pub(super) fn sign_at(cursor: &mut Cursor<'_>) -> Option<Base> {
+    let (sign, base) = SIGNS
+        .iter()
+        .find(|(sign, _)| cursor.rest().starts_with(sign))?;
+    cursor.skip(sign.len());
+    Some(*base)
+}
+
+/// Reads the unit that begins here and moves behind it. One-letter symbols count only where they can be meant.
+pub(super) fn unit_at(cursor: &mut Cursor<'_>, asked: &Asked, symbols_freely: bool) -> Option<Unit> {
+    let mut ahead = *cursor;
+    if ahead.eat("%") {
+        *cursor = ahead;
+        return Some(Unit::plain(Percent));
+    }
+    let mut power = 1;
+    for (phrases, value) in [
+        (["square", "sq.", "sq"], 2),
+        (["cubic", "cu.", "cu"], 3),
+    ] {
+        if ahead.eat_any_phrase(&phrases) {
+            power = value;
+            ahead.skip_blanks();
+        }
+    }
+    let base = base_at(&mut ahead, asked, symbols_freely)?;
+    if let Some(written) = power_at(&mut ahead) {
+        power = written;
+    }
+    let mut unit = Unit {
+        base,
+        power,
+        per: None,
+    };
+    *cursor = ahead;
+    ahead.skip_blanks();
+    if ahead.eat("/") || ahead.eat_phrase("per") {
+        ahead.skip_blanks();
+        let mut below_power = 1;
+        if ahead.eat_any_phrase(&["cubic", "cu."]) {
+            below_power = 3;
+            ahead.skip_blanks();
+        } else if ahead.eat_any_phrase(&["square", "sq."]) {
+            below_power = 2;
+            ahead.skip_blanks();
+        }
+        if let Some(below) = base_at(&mut ahead, asked, true) {
+            if let Some(written) = power_at(&mut ahead) {
+                below_power = written;
+            }
+            unit.per = Some((below, below_power));
+            *cursor = ahead;
+        }
+    }
+    if unit.base == Mile && unit.per == Some((Hour, 1)) {
+        unit = Unit::plain(MilePerHour);
+    }
+    Some(unit)
+}
+
+fn base_at(cursor: &mut Cursor<'_>, asked: &Asked, symbols_freely: bool) -> Option<Base> {
+    for (name, base) in NAMES {
+        if cursor.eat_phrase(name) {
+            return Some(*base);
+        }
+    }
+    let word = cursor.word();
+    // "km2": a power in digits follows the name at once.
+    if let Some((name, base)) = NAMES.iter().find(|(name, _)| *name == word) {
+        cursor.skip(name.len());
+        return Some(*base);
+    }
+    let (symbol, base) = SYMBOLS.iter().find(|(symbol, _)| *symbol == word)?;
+    // "5 s" of a count of people is a slip of the pen, "5 t" may be a trillion: short symbols need a reason.
+    let meant = symbols_freely
+        || match base {
+            Meter => asked.is_length() || asked.unit.is_some_and(|unit| unit.per.is_some()),
+            Tonne => asked.is_mass(),
+            Kelvin => matches!(asked.base(), Some(Kelvin | Celsius | Fahrenheit)),
+            Second | Hour | Liter => asked.unit.is_some(),
+            _ => true,
+        };
+    if !meant {
+        return None;
+    }
+    let mut ahead = *cursor;
+    ahead.skip(symbol.len());
+    if *symbol == "min" && ahead.peek() == Some('.') {
+        return None;
+    }
+    *cursor = ahead;
+    Some(*base)
+}
+
+fn power_at(cursor: &mut Cursor<'_>) -> Option<u8> {
+    for (text, power) in [("²", 2), ("³", 3), ("^2", 2), ("^3", 3), ("^{2}", 2), ("^{3}", 3)] {
+        if cursor.eat(text) {
+            return Some(power);
+        }
+    }
+    // "km2" only if no further digit or letter follows.
+    let mut ahead = *cursor;
+    let power = match ahead.bump() {
+        Some('2') => 2,
+        Some('3') => 3,
+        _ => return None,
+    };
+    if ahead.peek().is_some_and(char::is_alphanumeric) {
+        return None;
+    }
+    *cursor = ahead;
+    Some(power)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn same(asked: &str, reply: &str) -> Option<bool> {
+        let asked = Asked::new(asked);
+        let mut cursor = Cursor::new(reply, 0);
+        unit_at(&mut cursor, &asked, false).map(|unit| asked.accepts(unit))
+    }
+
+    #[test]
+    fn spellings_of_one_unit_agree_and_others_do_not() {
+        for (asked, reply) in [
+            ("meters", "m"),
+            ("m", "metres above sea level"),
+            ("meters per second", "m/s"),
+            ("grams per cubic centimeter", "g/cm³"),
+            ("square kilometers", "km2"),
+            ("US dollars", "dollars"),
+            ("percent", "%"),
+            ("kelvin", "K"),
+            ("degC", "°C"),
+        ] {
+            assert_eq!(same(asked, reply), Some(true), "{asked} {reply}");
+        }
+        for (asked, reply) in [
+            ("meters", "km"),
+            ("", "%"),
+            ("meters per second", "km/h"),
+            ("square kilometers", "km"),
+            ("US dollars", "euros"),
+            ("kilograms", "lbs"),
+        ] {
+            assert_eq!(same(asked, reply), Some(false), "{asked} {reply}");
+        }
+        assert_eq!(same("people", "piano tuners"), None);
+        assert_eq!(same("", "m"), None);
+    }
+}

@@ -1,0 +1,302 @@
+//! One value at a place: bounds, currency, sign, number, scale, unit, and what may not follow.
+
+use super::cursor::Cursor;
+use super::number::{Lexeme, Number, number_at};
+use super::scale::{Scale, scales_at};
+use super::unit::{Asked, sign_at, unit_at};
+use super::words::number_words_at;
+use crate::domain::NoValue;
+
+/// What stands where a value may begin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Found {
+    /// One value.
+    Value(f64),
+    /// Something that takes the value's place and cannot be used.
+    Bad(NoValue),
+    /// No value begins here.
+    Nothing,
+}
+
+const ABOUT: [&str; 12] = [
+    "about",
+    "approximately",
+    "approx",
+    "around",
+    "roughly",
+    "circa",
+    "ca",
+    "some",
+    "nearly",
+    "almost",
+    "ungefähr",
+    "environ",
+];
+
+const BOUND: [&str; 24] = [
+    "at least",
+    "at most",
+    "more than",
+    "less than",
+    "fewer than",
+    "greater than",
+    "higher than",
+    "lower than",
+    "no more than",
+    "no less than",
+    "not more than",
+    "up to",
+    "over",
+    "under",
+    "above",
+    "below",
+    "between",
+    "from",
+    "minimum of",
+    "maximum of",
+    "mehr als",
+    "weniger als",
+    "plus de",
+    "moins de",
+];
+
+const OR_BEYOND: [&str; 10] = [
+    "or more", "or less", "or fewer", "or higher", "or lower", "or above", "or below", "and up",
+    "or greater", "and above",
+];
+
+/// Skips what may stand between a label and its value: blanks, markup, brackets, words for "about".
+///
+/// Line ends are skipped only where `lines` says so.
+pub(super) fn skip_to_value(cursor: &mut Cursor<'_>, lines: bool) {
+    loop {
+        let start = cursor.at();
+        cursor.skip_while(|c| {
+            matches!(c, ' ' | '\t' | '*' | '_' | '`' | '"' | '\'' | '(' | '[' | '{' | '~' | '≈' | '∼' | '≃')
+                || (lines && c == '\n')
+        });
+        for latex in ["\\boxed", "\\(", "\\[", "\\fbox"] {
+            cursor.eat(latex);
+        }
+        if cursor.eat_any_phrase(&ABOUT) {
+            cursor.eat(".");
+        }
+        if cursor.at() == start {
+            return;
+        }
+    }
+}
+
+/// Reads the value that begins here, if one does, and moves behind it.
+pub(super) fn value_at(cursor: &mut Cursor<'_>, asked: &Asked) -> Found {
+    let mut at = *cursor;
+    let bound = bound_at(&mut at);
+    // "<225>" keeps the brackets of the placeholder; "<225" is a bound.
+    if at.eat("<") {
+        at.skip_blanks();
+    }
+    if infinite(&mut at) {
+        *cursor = at;
+        return Found::Bad(NoValue::NotFinite);
+    }
+    let mut negative = at.eat("-");
+    if !negative {
+        at.eat("+");
+    }
+    let mut currency = sign_at(&mut at);
+    at.skip_blanks();
+    if currency.is_none() {
+        let mut named = at;
+        if let Some(unit) = unit_at(&mut named, asked, false) {
+            named.skip_blanks();
+            // "USD 500": only a currency or the asked unit is written before a number.
+            if named.peek().is_some_and(|c| c.is_ascii_digit()) {
+                if !asked.accepts(unit) {
+                    *cursor = named;
+                    return Found::Bad(NoValue::UnitMismatch);
+                }
+                at = named;
+            }
+        }
+    }
+    if !negative && at.rest().starts_with('-') {
+        at.bump();
+        negative = true;
+    }
+    let mut number = match digits_or_words(&mut at) {
+        None => return Found::Nothing,
+        Some(Lexeme::Unclear) => {
+            *cursor = at;
+            return Found::Bad(NoValue::Ambiguous);
+        }
+        Some(Lexeme::Number(number)) => number,
+    };
+    // A dollar sign on both sides is a math mark.
+    if currency.is_some() && math_closes(at) {
+        currency = None;
+    }
+    let mut bad = bound.then_some(NoValue::Ambiguous);
+    and_a_half(&mut at, &mut number);
+    let before_scale = at;
+    match scales_at(&mut at, asked) {
+        Scale::Unclear => bad = bad.or(Some(NoValue::Ambiguous)),
+        Scale::Times(scale) if Some(scale) == asked.scale => {}
+        Scale::Times(scale) if at.at() != before_scale.at() && asked.scale.is_some() => {
+            let _ = scale;
+            bad = bad.or(Some(NoValue::UnitMismatch));
+        }
+        Scale::Times(scale) => number.times(scale),
+    }
+    if negative {
+        number.negate();
+    }
+    // The text behind decides whether this is the one value: first whether it is one, then its unit.
+    let end = at;
+    let mut tail = at;
+    skip_closing(&mut tail);
+    if goes_on(tail, asked) {
+        bad = bad.or(Some(NoValue::Ambiguous));
+    }
+    let mut unit_place = at;
+    skip_closing(&mut unit_place);
+    unit_place.skip_blanks();
+    if currency.is_none() {
+        currency = sign_at(&mut unit_place);
+    }
+    if let Some(sign) = currency {
+        if asked.base() != Some(sign) {
+            bad = bad.or(Some(NoValue::UnitMismatch));
+        }
+    } else {
+        let mut behind = unit_place;
+        behind.eat("-");
+        if let Some(unit) = unit_at(&mut behind, asked, false) {
+            if !asked.accepts(unit) {
+                bad = bad.or(Some(NoValue::UnitMismatch));
+            }
+            unit_place = behind;
+            skip_closing(&mut unit_place);
+            if goes_on(unit_place, asked) {
+                bad = bad.or(Some(NoValue::Ambiguous));
+            }
+        }
+    }
+    *cursor = if unit_place.at() > end.at() { unit_place } else { end };
+    match (bad, number.value()) {
+        (Some(bad), _) => Found::Bad(bad),
+        (None, Ok(value)) => Found::Value(value),
+        (None, Err(why)) => Found::Bad(why),
+    }
+}
+
+fn digits_or_words(cursor: &mut Cursor<'_>) -> Option<Lexeme> {
+    if let Some(lexeme) = number_at(cursor) {
+        return Some(lexeme);
+    }
+    let mut at = *cursor;
+    let number = number_words_at(&mut at)?;
+    // "one of many" and "one could say" are no estimates: a lone small word must end its phrase.
+    let single = !cursor.rest()[..at.at() - cursor.at()].contains([' ', '-']);
+    let mut after = at;
+    after.skip_blanks();
+    if single && matches!(after.word().to_lowercase().as_str(), "of" | "could" | "can" | "might" | "would" | "may") {
+        return None;
+    }
+    *cursor = at;
+    Some(Lexeme::Number(number))
+}
+
+fn bound_at(cursor: &mut Cursor<'_>) -> bool {
+    let mut at = *cursor;
+    let found = if at.rest().starts_with('<') {
+        // A closing bracket close by makes it a kept placeholder bracket.
+        !at.rest().chars().skip(1).take(60).take_while(|c| *c != '\n').any(|c| c == '>')
+            && at.eat("<")
+    } else {
+        [">=", "<=", ">", "≥", "≤", "=>"].iter().any(|sign| at.eat(sign))
+            || at.eat_any_phrase(&BOUND)
+    };
+    if found {
+        at.eat("=");
+        skip_to_value(&mut at, false);
+        *cursor = at;
+    }
+    found
+}
+
+fn infinite(cursor: &mut Cursor<'_>) -> bool {
+    let mut at = *cursor;
+    if !at.eat("-") {
+        at.eat("+");
+    }
+    let found = at.eat("∞") || at.eat("\\infty") || at.eat_any_phrase(&["infinity", "infinite", "inf", "nan", "unendlich"]);
+    if found {
+        *cursor = at;
+    }
+    found
+}
+
+fn math_closes(cursor: Cursor<'_>) -> bool {
+    let rest = cursor.rest();
+    let near = rest
+        .char_indices()
+        .take(40)
+        .find(|(_, c)| matches!(c, '$' | '\n'));
+    near.is_some_and(|(_, c)| c == '$')
+}
+
+fn and_a_half(cursor: &mut Cursor<'_>, number: &mut Number) {
+    let mut at = *cursor;
+    at.skip_blanks();
+    if at.eat_phrase("and a half") {
+        number.plus(0.5);
+        *cursor = at;
+    }
+}
+
+fn skip_closing(cursor: &mut Cursor<'_>) {
+    cursor.skip_while(|c| matches!(c, '*' | '_' | '`' | '"' | '\'' | '$' | '}' | ']' | '>'));
+    for latex in ["\\)", "\\]"] {
+        cursor.eat(latex);
+    }
+}
+
+/// Whether the value goes on as a range, a list, a bound or a sum.
+fn goes_on(cursor: Cursor<'_>, asked: &Asked) -> bool {
+    let mut at = cursor;
+    if at.eat("+") && !at.rest().trim_start_matches(' ').starts_with(['/', '-']) {
+        return true;
+    }
+    let mut at = cursor;
+    at.skip_blanks();
+    if at.eat_any_phrase(&OR_BEYOND) {
+        return true;
+    }
+    let joined = ["-", "–", "—", "‒", "−", "..", "…", "×", "*", "·", "÷", "/", "+", ";", "&", "~", "→"]
+        .iter()
+        .any(|mark| at.eat(mark))
+        || at.eat_any_phrase(&["to", "or", "and", "bis", "a", "à", "x"])
+        || (at.eat(",") && at.rest().starts_with(' '));
+    if !joined {
+        return false;
+    }
+    at.skip_while(|c| matches!(c, ' ' | '\t' | '~' | '≈' | '.' | '-' | '$' | '€' | '£' | '*'));
+    at.eat_any_phrase(&ABOUT);
+    at.skip_blanks();
+    sign_at(&mut at);
+    let start = at;
+    match number_at(&mut at) {
+        Some(_) => {
+            // "225 - 3 of them amateurs" is rare and cannot be told from a range: no choice is ours.
+            !start.rest().starts_with('.')
+        }
+        None => {
+            let mut words = start;
+            let before = words.at();
+            number_words_at(&mut words).is_some()
+                && words.rest()[..].chars().next().is_none_or(|c| !c.is_alphanumeric())
+                && start.rest()[..words.at() - before].contains(' ')
+                && asked.unit.is_none_or(|_| true)
+        }
+    }
+}

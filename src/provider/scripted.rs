@@ -1,0 +1,103 @@
+//! A respondent whose pull is known: it tries the whole way of a sample at no cost, and checks the scores.
+
+use std::collections::HashMap;
+
+use super::{ProviderError, Respondent};
+use crate::domain::{
+    Conversation, ErrorClass, Finish, Positive, Reply, Sampling, Status, Tier, TokenCounts,
+};
+
+/// What the script knows of a conversation.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts {
+    /// Tier of the item.
+    pub tier: Tier,
+    /// Its reference.
+    pub reference: Positive,
+    /// The anchor shown, if one is.
+    pub anchor: Option<Positive>,
+}
+
+/// Answers reference^(1−w) · anchor^w with a pull w for each tier, and the reference where no anchor is shown.
+#[derive(Debug)]
+pub struct Scripted {
+    pull: [f64; 3],
+    facts: HashMap<Conversation, Facts>,
+}
+
+/// A script that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("the script `{0}` is not of the form pull=0.5 or known=0,fuzzy=0.3,fermi=0.8")]
+pub struct ScriptedError(String);
+
+impl Scripted {
+    /// Reads a script such as `pull=0.5` or `known=0,fuzzy=0.3,fermi=0.8`.
+    ///
+    /// # Errors
+    /// Another form.
+    pub fn new(script: &str, facts: HashMap<Conversation, Facts>) -> Result<Self, ScriptedError> {
+        let error = || ScriptedError(script.to_owned());
+        let mut pull = [0.0; 3];
+        for part in script.split(',') {
+            let (name, value) = part.split_once('=').ok_or_else(error)?;
+            let value: f64 = value.trim().parse().map_err(|_| error())?;
+            if !value.is_finite() {
+                return Err(error());
+            }
+            match name.trim() {
+                "pull" => pull = [value; 3],
+                tier => {
+                    let tier: Tier = tier.parse().map_err(|_| error())?;
+                    pull[tier as usize] = value;
+                }
+            }
+        }
+        Ok(Self { pull, facts })
+    }
+
+    fn estimate(&self, facts: &Facts) -> f64 {
+        let reference = facts.reference.get();
+        match facts.anchor {
+            None => reference,
+            Some(anchor) => {
+                let w = self.pull[facts.tier as usize];
+                reference.powf(1.0 - w) * anchor.get().powf(w)
+            }
+        }
+    }
+}
+
+impl Respondent for Scripted {
+    fn answer(
+        &self,
+        conversation: &Conversation,
+        settings: &[Sampling],
+    ) -> Vec<Result<Reply, ProviderError>> {
+        let Some(facts) = self.facts.get(conversation) else {
+            let error = ProviderError::local(ErrorClass::Engine, "the script does not know this conversation");
+            return vec![Err(error); settings.len()];
+        };
+        let text = format!("ESTIMATE: {}", self.estimate(facts));
+        settings
+            .iter()
+            .map(|_| {
+                Ok(Reply {
+                    status: Status::Ok,
+                    text: text.clone(),
+                    reasoning_text: None,
+                    returned_model: None,
+                    finish: Some(Finish::Stop),
+                    finish_word: None,
+                    tokens: TokenCounts::default(),
+                    cost_reported: None,
+                    request_id: None,
+                    body: None,
+                })
+            })
+            .collect()
+    }
+
+    fn workers(&self) -> usize {
+        4
+    }
+}

@@ -1,0 +1,41 @@
+//! Scores: a pure function of the stored samples, the bank and the tasks.
+//!
+//! [`samples`] turns stored attempts into outcomes, [`log_ratio`] scores the cells of the wheel, [`model`] what
+//! belongs to a model over its tasks. No files, no formats, no clock; chance comes from a fixed seed.
+
+pub mod log_ratio;
+pub mod model;
+pub mod samples;
+pub mod stats;
+
+pub use log_ratio::{CellScore, ItemScore, TierScore, score_cell};
+pub use model::{ModelScore, score_model};
+pub use samples::{Cell, CellSample, Outcome, cells};
+pub use stats::Interval;
+
+use crate::bank::Bank;
+use crate::store::Record;
+use crate::task::Tasks;
+
+/// All scores of a store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scores {
+    /// By model name, then in the order of the tasks.
+    pub cells: Vec<CellScore>,
+    /// By model name.
+    pub models: Vec<ModelScore>,
+    /// Samples of tasks or items that are not loaded, by what is missing.
+    pub unknown: std::collections::BTreeMap<String, usize>,
+}
+
+/// Scores everything that the records hold.
+#[must_use]
+pub fn score(records: &[Record], bank: &Bank, tasks: &Tasks) -> Scores {
+    let (cells, unknown) = cells(records, bank, tasks);
+    let models = model::score_models(&cells, records, bank);
+    Scores {
+        cells: cells.iter().map(|cell| score_cell(cell, bank)).collect(),
+        models,
+        unknown,
+    }
+}

@@ -1,0 +1,134 @@
+//! What belongs to a model over all its tasks: accuracy, tokens, cost.
+
+use super::samples::{Cell, estimate};
+use super::stats::{Interval, bootstrap_by, median, wilson};
+use crate::bank::{Bank, Item};
+use crate::domain::{Condition, ModelName, Tier, Usd};
+use crate::store::Record;
+
+/// How far a baseline estimate may lie from the reference to count as right, as a share of the reference.
+pub const TOLERANCE: f64 = 0.1;
+
+/// Scores of one model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelScore {
+    /// The model.
+    pub model: ModelName,
+    /// Known and fuzzy items whose baseline estimate lies within 10 % of the reference, and all known and fuzzy
+    /// items; `None` if the baseline was never asked. A lost reply is a miss.
+    pub accuracy: Option<(usize, usize)>,
+    /// Wilson interval of the share.
+    pub accuracy_interval: Option<Interval>,
+    /// Median output tokens, hidden reasoning included, over the one-line tasks.
+    pub median_output_tokens: Option<f64>,
+    /// Its bootstrap interval over items.
+    pub tokens_interval: Option<Interval>,
+    /// Replies with a known token count behind the median.
+    pub tokens_n: usize,
+    /// Sum of the computed cost of all answered calls; `None` if one of them is unknown.
+    pub cost_computed: Option<Usd>,
+    /// Sum of the cost that the provider reported; `None` if one call has none.
+    pub cost_reported: Option<Usd>,
+    /// Start of the first and the last counted call, RFC 3339.
+    pub dates: Option<(String, String)>,
+}
+
+pub(super) fn score_models(cells: &[Cell<'_>], records: &[Record], bank: &Bank) -> Vec<ModelScore> {
+    let mut names: Vec<&ModelName> = cells.iter().map(|cell| &cell.model).collect();
+    names.dedup();
+    names
+        .into_iter()
+        .map(|name| {
+            let own: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.model == *name).collect();
+            let calls = records.iter().filter(|record| record.model == *name);
+            score_model(name, &own, calls, bank)
+        })
+        .collect()
+}
+
+/// Scores one model from its cells and all its calls.
+#[must_use]
+pub fn score_model<'a>(
+    name: &ModelName,
+    cells: &[&Cell<'_>],
+    calls: impl Iterator<Item = &'a Record>,
+    bank: &Bank,
+) -> ModelScore {
+    let graded: Vec<&Item> = bank
+        .items
+        .iter()
+        .filter(|item| matches!(item.tier, Tier::Known | Tier::Fuzzy))
+        .collect();
+    let baseline = cells
+        .iter()
+        .find(|cell| cell.task.conditions == [Condition::Unanchored]);
+    let accuracy = baseline.filter(|_| !graded.is_empty()).map(|cell| {
+        let right = graded.iter().filter(|item| is_right(cell, item)).count();
+        (right, graded.len())
+    });
+    let mut tokens: Vec<(&str, f64)> = Vec::new();
+    for cell in cells.iter().filter(|cell| cell.task.one_line) {
+        for sample in &cell.samples {
+            if let Some(output) = sample.record.tokens.output {
+                #[expect(clippy::cast_precision_loss, reason = "token counts lie below 2^53")]
+                tokens.push((sample.slot.item.as_str(), output.0 as f64));
+            }
+        }
+    }
+    let (computed, reported) = costs(calls);
+    let started = cells
+        .iter()
+        .flat_map(|cell| &cell.samples)
+        .map(|sample| sample.record.clock.started.as_str());
+    let dates = started
+        .clone()
+        .min()
+        .zip(started.max())
+        .map(|(first, last)| (first.to_owned(), last.to_owned()));
+    let values: Vec<f64> = tokens.iter().map(|(_, value)| *value).collect();
+    ModelScore {
+        model: name.clone(),
+        accuracy,
+        accuracy_interval: accuracy.map(|(right, n)| wilson(right, n)),
+        median_output_tokens: median(&values),
+        tokens_interval: tokens_interval(&tokens),
+        tokens_n: tokens.len(),
+        cost_computed: computed,
+        cost_reported: reported,
+        dates,
+    }
+}
+
+fn is_right(cell: &Cell<'_>, item: &Item) -> bool {
+    let reference = item.reference.get();
+    estimate(cell, item, Condition::Unanchored).is_some_and(|value| {
+        // A hair of slack, so that 110 counts for a reference of 100.
+        (value - reference).abs() <= TOLERANCE * reference * (1.0 + 1e-9)
+    })
+}
+
+/// Interval of the median when items are drawn anew, each with all its replies.
+fn tokens_interval(tokens: &[(&str, f64)]) -> Option<Interval> {
+    let mut groups: std::collections::BTreeMap<&str, Vec<f64>> = std::collections::BTreeMap::new();
+    for (item, value) in tokens {
+        groups.entry(item).or_default().push(*value);
+    }
+    let groups: Vec<Vec<f64>> = groups.into_values().collect();
+    (groups.len() > 1).then(|| {
+        bootstrap_by(groups.len(), |drawn| {
+            let values: Vec<f64> = drawn.iter().flat_map(|at| groups[*at].iter().copied()).collect();
+            median(&values).unwrap_or_default()
+        })
+    })
+}
+
+fn costs<'a>(calls: impl Iterator<Item = &'a Record>) -> (Option<Usd>, Option<Usd>) {
+    let mut computed = Some(Usd::default());
+    let mut reported = Some(Usd::default());
+    for record in calls.filter(|record| record.status.is_answer()) {
+        let add = |sum: Option<Usd>, part: Option<Usd>| Some(sum? + part?);
+        computed = add(computed, record.cost_usd.computed);
+        reported = add(reported, record.cost_usd.reported);
+    }
+    (computed, reported)
+}

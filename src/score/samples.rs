@@ -1,0 +1,238 @@
+//! From stored attempts to one outcome for each slot of a cell.
+
+use std::collections::BTreeMap;
+
+use crate::bank::{Bank, Item};
+use crate::domain::{
+    Condition, Loss, ModelName, NoValue, Reading, SampleKey, Slot, Status, Tier,
+};
+use crate::parse::{Question, read_reply};
+use crate::store::Record;
+use crate::task::{Part, Task, Tasks};
+
+/// What a sample gives to the score.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Outcome {
+    /// An estimate above 0, in the unit of the question.
+    Estimate(f64),
+    /// Why there is none.
+    Lost(Loss),
+}
+
+/// The counted sample of one slot.
+#[derive(Debug, Clone)]
+pub struct CellSample<'a> {
+    /// Item, condition and epoch.
+    pub slot: Slot,
+    /// Tier of the item.
+    pub tier: Tier,
+    /// The anchor as shown.
+    pub anchor: Option<f64>,
+    /// What it gives.
+    pub outcome: Outcome,
+    /// How the reply was read, if there was one to read.
+    pub reading: Option<Reading>,
+    /// The line that was read; the last attempt if all failed.
+    pub record: &'a Record,
+    /// Whether the conversation is the one that today's task and bank give.
+    pub current_wording: bool,
+}
+
+/// All counted samples of a model and task.
+#[derive(Debug, Clone)]
+pub struct Cell<'a> {
+    /// The model.
+    pub model: ModelName,
+    /// The task.
+    pub task: &'a Task,
+    /// One sample for each slot that was ever tried, in the order of the slots.
+    pub samples: Vec<CellSample<'a>>,
+}
+
+impl Cell<'_> {
+    /// Highest epoch that was asked for.
+    #[must_use]
+    pub fn epochs(&self) -> u32 {
+        self.samples
+            .iter()
+            .map(|sample| sample.slot.epoch)
+            .max()
+            .unwrap_or(1)
+    }
+}
+
+/// Sorts records into cells. The second value counts records of unknown tasks and items.
+///
+/// Where a slot was asked more than once (another wording, other settings), the answered sample in today's wording
+/// counts, and of several the latest.
+#[must_use]
+pub fn cells<'a>(
+    records: &'a [Record],
+    bank: &Bank,
+    tasks: &'a Tasks,
+) -> (Vec<Cell<'a>>, BTreeMap<String, usize>) {
+    let mut unknown = BTreeMap::new();
+    type Slots<'a> = BTreeMap<Slot, Vec<&'a Record>>;
+    let mut sorted: BTreeMap<(ModelName, usize), Slots<'a>> = BTreeMap::new();
+    for record in records {
+        let place = tasks.0.iter().position(|task| task.name == record.task);
+        let Some(place) = place else {
+            *unknown.entry(format!("task {}", record.task)).or_default() += 1;
+            continue;
+        };
+        if bank.get(&record.item).is_none() {
+            *unknown.entry(format!("item {}", record.item)).or_default() += 1;
+            continue;
+        }
+        sorted
+            .entry((record.model.clone(), place))
+            .or_default()
+            .entry(record.slot())
+            .or_default()
+            .push(record);
+    }
+    let cells = sorted
+        .into_iter()
+        .map(|((model, place), slots)| {
+            let task = &tasks.0[place];
+            let samples = slots
+                .into_iter()
+                .filter_map(|(slot, records)| {
+                    let item = bank.get(&slot.item)?;
+                    Some(count(slot, &records, task, item))
+                })
+                .collect();
+            Cell {
+                model,
+                task,
+                samples,
+            }
+        })
+        .collect();
+    (cells, unknown)
+}
+
+/// Chooses the sample of a slot and reads it.
+fn count<'a>(slot: Slot, records: &[&'a Record], task: &Task, item: &Item) -> CellSample<'a> {
+    let mut by_key: Vec<(&SampleKey, Vec<&'a Record>)> = Vec::new();
+    for record in records {
+        match by_key.iter_mut().find(|(key, _)| **key == record.key) {
+            Some((_, list)) => list.push(record),
+            None => by_key.push((&record.key, vec![record])),
+        }
+    }
+    let best = by_key
+        .into_iter()
+        .enumerate()
+        .map(|(order, (_, records))| {
+            let current = is_current(&records, task, item);
+            let answered = answer(&records, estimate_turn(task)).is_some();
+            ((answered, current, order), records)
+        })
+        .max_by_key(|(rank, _)| *rank);
+    let ((_, current_wording, _), records) = best.expect("a slot has at least one record");
+    let last = records[records.len() - 1];
+    let record = answer(&records, estimate_turn(task)).unwrap_or(last);
+    let reading = record
+        .status
+        .is_answer()
+        .then(|| read_sample(&records, record, task, item));
+    CellSample {
+        tier: item.tier,
+        anchor: record.anchor,
+        outcome: outcome(record, reading, task),
+        reading,
+        record,
+        current_wording,
+        slot,
+    }
+}
+
+/// The turn whose reply holds the estimate, from 1.
+fn estimate_turn(task: &Task) -> u32 {
+    turn_of(task, Part::Estimate).unwrap_or(1)
+}
+
+fn turn_of(task: &Task, part: Part) -> Option<u32> {
+    let place = task.asks().position(|reads| reads.contains(&part))?;
+    u32::try_from(place + 1).ok()
+}
+
+fn answer<'a>(records: &[&'a Record], turn: u32) -> Option<&'a Record> {
+    records
+        .iter()
+        .find(|record| record.turn == turn && record.status.is_answer())
+        .copied()
+}
+
+fn is_current(records: &[&Record], task: &Task, item: &Item) -> bool {
+    records.iter().all(|record| {
+        let replies: Option<Vec<String>> = (1..record.turn)
+            .map(|turn| answer(records, turn).map(|record| record.text.clone().unwrap_or_default()))
+            .collect();
+        let prefill = record.sent.prefill.is_some();
+        replies
+            .and_then(|replies| {
+                task.conversation(item, record.condition, &replies, prefill)
+                    .ok()
+                    .flatten()
+            })
+            .is_some_and(|(conversation, _)| conversation == record.conversation)
+    })
+}
+
+/// Reads the estimate of a sample, and the comparison where the task asks for it.
+fn read_sample(records: &[&Record], record: &Record, task: &Task, item: &Item) -> Reading {
+    let question = |comparison| Question {
+        unit: &item.unit,
+        anchor: record.anchor,
+        comparison,
+    };
+    let compared = turn_of(task, Part::Comparison);
+    let same_turn = compared == Some(record.turn);
+    let mut reading = read_reply(&record.full_text(), &question(same_turn));
+    if let (false, Some(turn)) = (same_turn, compared) {
+        reading.comparison = answer(records, turn)
+            .and_then(|record| read_reply(&record.full_text(), &question(true)).comparison);
+    }
+    reading
+}
+
+fn outcome(record: &Record, reading: Option<Reading>, task: &Task) -> Outcome {
+    let lost = match (record.status, reading) {
+        // An answered earlier turn of an unfinished sample holds no estimate yet.
+        _ if record.turn != estimate_turn(task) && record.status.is_answer() => Loss::NotAsked,
+        (Status::Error, _) | (_, None) => {
+            let class = record.error.as_ref().map(|error| error.class);
+            class.map_or(Loss::NotAsked, Loss::Failed)
+        }
+        (Status::Refused, _) => Loss::Refused,
+        (Status::Truncated, _) => Loss::Truncated,
+        (Status::Empty, _) => Loss::Unread(NoValue::Empty),
+        (Status::Ok, Some(reading)) => match reading.value {
+            Ok(value) if value > 0.0 => return Outcome::Estimate(value),
+            Ok(_) => Loss::NotPositive,
+            Err(why) => Loss::Unread(why),
+        },
+    };
+    Outcome::Lost(lost)
+}
+
+/// Geometric mean of the estimates of an item under a condition, over its epochs.
+#[must_use]
+pub(super) fn estimate(cell: &Cell<'_>, item: &Item, condition: Condition) -> Option<f64> {
+    let mut logs = 0.0;
+    let mut only = None;
+    let mut n = 0.0;
+    for sample in &cell.samples {
+        if sample.slot.item == item.id && sample.slot.condition == condition
+            && let Outcome::Estimate(value) = sample.outcome
+        {
+            logs += value.ln();
+            only = Some(value);
+            n += 1.0;
+        }
+    }
+    // One estimate is itself, to the last digit.
+    if n > 1.0 { Some((logs / n).exp()) } else { only }
+}

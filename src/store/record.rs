@@ -1,0 +1,152 @@
+//! One line of the store: one attempt, complete in itself.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{
+    Condition, Conversation, ErrorClass, Finish, ItemId, ModelName, SampleKey, Sampling, Slot,
+    Status, TaskName, Tier, TokenCounts, Usd,
+};
+
+/// Version of the line format that this program writes, and the newest it reads.
+pub const VERSION: u32 = 1;
+
+/// One attempt to get one reply, as stored.
+///
+/// Unknown values are null. A sample of several turns has one answered line per turn, all with the same key.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Format version.
+    pub v: u32,
+    /// Identity of the sample.
+    pub key: SampleKey,
+    /// Model entry that was asked.
+    pub model: ModelName,
+    /// Task.
+    pub task: TaskName,
+    /// Question.
+    pub item: ItemId,
+    /// Its tier.
+    pub tier: Tier,
+    /// Anchor condition.
+    pub condition: Condition,
+    /// The anchor shown, in the unit of the question.
+    pub anchor: Option<f64>,
+    /// Repetition, from 1.
+    pub epoch: u32,
+    /// Ask within the sample, from 1.
+    pub turn: u32,
+    /// Try at this ask, from 1.
+    pub attempt: u32,
+    /// The messages exactly as sent.
+    pub conversation: Conversation,
+    /// First 32 hexadecimal digits of the BLAKE3 hash of `conversation` as JSON.
+    pub prompt_hash: String,
+    /// Model id and settings as sent.
+    pub sent: Sent,
+    /// How the attempt ended.
+    pub status: Status,
+    /// What failed, for the status `error`.
+    pub error: Option<RecordedError>,
+    /// Visible text of the reply, without the prefill.
+    pub text: Option<String>,
+    /// Reasoning that came apart from the text.
+    pub reasoning_text: Option<String>,
+    /// Model id that the server named.
+    pub returned_model: Option<String>,
+    /// Why the model stopped.
+    pub finish: Option<Finish>,
+    /// The server's word for it.
+    pub finish_word: Option<String>,
+    /// Token counts.
+    pub tokens: TokenCounts,
+    /// What it cost.
+    pub cost_usd: Cost,
+    /// The server's id of the call.
+    pub request_id: Option<String>,
+    /// The reply's body as it came, as text; of a failed attempt the first 2,000 bytes.
+    pub body: Option<String>,
+    /// Times.
+    pub clock: Clock,
+    /// Version of the program.
+    pub wheel: String,
+}
+
+/// What was asked for with the conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sent {
+    /// Provider entry.
+    pub provider: String,
+    /// Model id.
+    pub model: String,
+    /// Sampling and limits; null fields were not sent.
+    #[serde(flatten)]
+    pub sampling: Sampling,
+    /// Start of the reply that was put into the model's mouth.
+    pub prefill: Option<String>,
+    /// Parameters left out because the server refuses them.
+    #[serde(default)]
+    pub dropped: Vec<String>,
+}
+
+/// A failure as stored; never holds a key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedError {
+    /// Kind of failure.
+    pub class: ErrorClass,
+    /// HTTP status, where one came.
+    pub http_status: Option<u16>,
+    /// What the server or the system said, shortened.
+    pub message: String,
+}
+
+/// Cost in US dollars.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Tokens times price list; null if either is unknown.
+    pub computed: Option<Usd>,
+    /// As the provider says.
+    pub reported: Option<Usd>,
+}
+
+/// When, and how long.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clock {
+    /// Start of the call, UTC, RFC 3339 with milliseconds.
+    pub started: String,
+    /// From the start of the run until the sample's turn came, in milliseconds.
+    pub queued_ms: u64,
+    /// Waiting for limits and after failures before this attempt, in milliseconds.
+    pub waited_ms: u64,
+    /// From sending until the whole reply was there, in milliseconds.
+    pub in_flight_ms: u64,
+}
+
+impl Record {
+    /// The place of the sample in its cell.
+    #[must_use]
+    pub fn slot(&self) -> Slot {
+        Slot {
+            task: self.task.clone(),
+            item: self.item.clone(),
+            condition: self.condition,
+            epoch: self.epoch,
+        }
+    }
+
+    /// The reply with the prefill in front: what the model's side of the conversation says.
+    #[must_use]
+    pub fn full_text(&self) -> String {
+        let text = self.text.as_deref().unwrap_or_default();
+        match self.conversation.prefill() {
+            Some(prefill) => format!("{prefill}{text}"),
+            None => text.to_owned(),
+        }
+    }
+}
+
+/// Hash of a conversation, for comparing prompts at a glance.
+#[must_use]
+pub fn prompt_hash(conversation: &Conversation) -> String {
+    let text = serde_json::to_string(conversation).unwrap_or_default();
+    blake3::hash(text.as_bytes()).to_hex()[..32].to_owned()
+}

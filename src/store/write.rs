@@ -1,0 +1,230 @@
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use super::read::{LineError, parse_line};
+use super::{Record, StoreError};
+
+/// How long a written line may wait for its sync to disk.
+const SYNC_EVERY: Duration = Duration::from_millis(200);
+
+/// The file of one cell, open and locked for writing. The lock goes with the value.
+#[derive(Debug)]
+pub struct CellFile {
+    file: File,
+    path: PathBuf,
+    dirty: bool,
+}
+
+impl CellFile {
+    /// Opens or creates the file, takes its lock, and moves a torn last line to `<file>.torn`.
+    ///
+    /// The second value is a warning about such a line.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] if another process writes it; otherwise the system's word.
+    pub fn open(path: PathBuf) -> Result<(Self, Option<String>), StoreError> {
+        let io = |action| {
+            let path = path.clone();
+            move |source| StoreError::Io {
+                action,
+                path,
+                source,
+            }
+        };
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(io("create the folder of"))?;
+        }
+        let file = OpenOptions::new()
+            .create(true)
+            .read(true)
+            .append(true)
+            .open(&path)
+            .map_err(io("open"))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(StoreError::Locked { path }),
+            Err(TryLockError::Error(source)) => return Err(io("lock")(source)),
+        }
+        let mut cell = Self {
+            file,
+            path,
+            dirty: false,
+        };
+        let warning = cell.mend_tail()?;
+        Ok((cell, warning))
+    }
+
+    /// Where the file lies.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn error(&self, action: &'static str) -> impl FnOnce(std::io::Error) -> StoreError + use<> {
+        let path = self.path.clone();
+        move |source| StoreError::Io {
+            action,
+            path,
+            source,
+        }
+    }
+
+    fn mend_tail(&mut self) -> Result<Option<String>, StoreError> {
+        let length = self.file.seek(SeekFrom::End(0)).map_err(self.error("read"))?;
+        let line = self.last_line(length).map_err(self.error("read"))?;
+        if line.trim_ascii().is_empty() {
+            return Ok(None);
+        }
+        match parse_line(&line) {
+            Ok(_) | Err(LineError::TooNew(_)) => {
+                // A whole record that lost only its line end stays.
+                if !line.ends_with(b"\n") {
+                    self.file.write_all(b"\n").map_err(self.error("write"))?;
+                }
+                return Ok(None);
+            }
+            Err(LineError::Broken(_)) => {}
+        }
+        let aside = self.path.with_extension("jsonl.torn");
+        let mut torn = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&aside)
+            .map_err(self.error("write beside"))?;
+        torn.write_all(line.trim_ascii_end())
+            .and_then(|()| torn.write_all(b"\n"))
+            .and_then(|()| torn.sync_data())
+            .map_err(self.error("write beside"))?;
+        self.file
+            .set_len(length - line.len() as u64)
+            .map_err(self.error("shorten"))?;
+        Ok(Some(format!(
+            "{}: the last line was torn; it was moved to {} and is asked again",
+            self.path.display(),
+            aside.display()
+        )))
+    }
+
+    /// The last line with its line end, if it has one.
+    fn last_line(&mut self, length: u64) -> std::io::Result<Vec<u8>> {
+        const STEP: u64 = 64 * 1024;
+        let mut line = Vec::new();
+        let mut end = length;
+        while end > 0 {
+            let start = end.saturating_sub(STEP);
+            let mut block = vec![0; usize::try_from(end - start).unwrap_or(0)];
+            self.file.seek(SeekFrom::Start(start))?;
+            self.file.read_exact(&mut block)?;
+            let own_end = usize::from(end == length && block.ends_with(b"\n"));
+            let found = block[..block.len() - own_end]
+                .iter()
+                .rposition(|byte| *byte == b'\n');
+            block.append(&mut line);
+            if let Some(at) = found {
+                block.drain(..=at);
+                return Ok(block);
+            }
+            line = block;
+            end = start;
+        }
+        Ok(line)
+    }
+
+    fn append(&mut self, record: &Record) -> Result<(), StoreError> {
+        let mut line = serde_json::to_vec(record)
+            .map_err(std::io::Error::other)
+            .map_err(self.error("encode a sample for"))?;
+        line.push(b'\n');
+        // One write for the whole line: a kill tears at most this line.
+        self.file.write_all(&line).map_err(self.error("write"))?;
+        self.dirty = true;
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), StoreError> {
+        if self.dirty {
+            self.file.sync_data().map_err(self.error("sync"))?;
+            self.dirty = false;
+        }
+        Ok(())
+    }
+}
+
+type Ack = oneshot::Sender<Result<(), StoreError>>;
+
+/// Writes records of many cells from one thread: each line at once, the sync to disk in groups.
+#[derive(Debug)]
+pub struct Recorder {
+    inbox: Option<mpsc::Sender<(usize, Box<Record>, Ack)>>,
+    thread: Option<JoinHandle<Result<(), StoreError>>>,
+}
+
+impl Recorder {
+    /// Takes over the files; a record is addressed by the file's place in the list.
+    #[must_use]
+    pub fn start(files: Vec<CellFile>) -> Self {
+        let (inbox, outbox) = mpsc::channel();
+        let thread = std::thread::spawn(move || write_all(files, &outbox));
+        Self {
+            inbox: Some(inbox),
+            thread: Some(thread),
+        }
+    }
+
+    /// Appends a record. When this returns, the line is with the operating system and survives a kill.
+    ///
+    /// # Errors
+    /// The line could not be written.
+    pub async fn append(&self, file: usize, record: Record) -> Result<(), StoreError> {
+        let (ack, done) = oneshot::channel();
+        self.inbox
+            .as_ref()
+            .ok_or(StoreError::WriterGone)?
+            .send((file, Box::new(record), ack))
+            .map_err(|_| StoreError::WriterGone)?;
+        done.await.map_err(|_| StoreError::WriterGone)?
+    }
+
+    /// Waits until everything is on disk.
+    ///
+    /// # Errors
+    /// The last sync failed.
+    pub fn finish(mut self) -> Result<(), StoreError> {
+        self.inbox = None;
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(result)) => result,
+            Some(Err(_)) => Err(StoreError::WriterGone),
+            None => Ok(()),
+        }
+    }
+}
+
+fn write_all(
+    mut files: Vec<CellFile>,
+    outbox: &mpsc::Receiver<(usize, Box<Record>, Ack)>,
+) -> Result<(), StoreError> {
+    let mut synced = Instant::now();
+    loop {
+        match outbox.recv_timeout(SYNC_EVERY) {
+            Ok((file, record, ack)) => {
+                // The asker may be gone after an interrupt; the line is written all the same.
+                let _ = ack.send(files[file].append(&record));
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+        }
+        if synced.elapsed() >= SYNC_EVERY {
+            for file in &mut files {
+                file.sync()?;
+            }
+            synced = Instant::now();
+        }
+    }
+    files.iter_mut().try_for_each(CellFile::sync)
+}
