@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -17,7 +18,7 @@ use super::progress::Progress;
 use super::retry::{Action, MAX_ATTEMPTS, action, wait, waits};
 use crate::domain::{Conversation, ErrorClass, ModelName, Reply, Sampling, Status};
 use crate::model::Model;
-use crate::provider::{Call, ProviderError};
+use crate::provider::{Answer, Call, InProcessCall, ProviderError, Respondent};
 use crate::store::{
     Clock, Cost, Record, RecordedError, Recorder, Sent, StoreError, VERSION, prompt_hash,
 };
@@ -131,7 +132,15 @@ async fn run_lane(
         not_asked: 0,
         stopped: None,
     };
-    let batches = batches(lane.jobs, matches!(lane.backend, Backend::InProcess(_)));
+    let largest = match &lane.backend {
+        // An even share for each worker, so that none is left with all the rest.
+        Backend::InProcess(respondent) => {
+            let share = lane.jobs.len().div_ceil(lane.concurrency);
+            share.min(respondent.batch())
+        }
+        Backend::Http { .. } => 1,
+    };
+    let batches = batches(lane.jobs, largest);
     let mut ends = futures::stream::iter(batches)
         .map(|batch| run_batch(&shared, batch))
         .buffer_unordered(lane.concurrency);
@@ -149,18 +158,16 @@ async fn run_lane(
     Ok(summary)
 }
 
-/// Groups epochs of one conversation, which a respondent in this process answers together.
-fn batches(jobs: Vec<(usize, Job)>, in_process: bool) -> Vec<Vec<(usize, Job)>> {
-    const LARGEST: usize = 8;
+/// Groups jobs that a respondent in this process answers in one go. Several turns follow one another, so such jobs
+/// stay alone.
+fn batches(jobs: Vec<(usize, Job)>, largest: usize) -> Vec<Vec<(usize, Job)>> {
     let mut batches: Vec<Vec<(usize, Job)>> = Vec::new();
     for job in jobs {
-        let joins = in_process
-            && job.1.task.asks().count() == 1
-            && batches.last().is_some_and(|batch| {
-                batch.len() < LARGEST && batch[0].0 == job.0 && batch[0].1.outline == job.1.outline
-            });
+        let single = |job: &(usize, Job)| job.1.task.asks().count() == 1;
         match batches.last_mut() {
-            Some(batch) if joins => batch.push(job),
+            Some(batch) if batch.len() < largest && single(&job) && single(&batch[0]) => {
+                batch.push(job);
+            }
             _ => batches.push(vec![job]),
         }
     }
@@ -169,42 +176,79 @@ fn batches(jobs: Vec<(usize, Job)>, in_process: bool) -> Vec<Vec<(usize, Job)>> 
 
 async fn run_batch(shared: &Shared<'_>, batch: Vec<(usize, Job)>) -> Result<Vec<End>, RunError> {
     let queued = shared.began.elapsed();
-    let Backend::InProcess(respondent) = shared.backend else {
-        let mut ends = Vec::new();
-        for (file, job) in batch {
-            ends.push(run_job(shared, file, job, queued).await?);
+    match shared.backend {
+        Backend::InProcess(respondent) if batch.len() > 1 => {
+            run_together(shared, respondent, batch, queued).await
         }
-        return Ok(ends);
-    };
-    if batch.len() == 1 {
-        let (file, job) = batch.into_iter().next().expect("a batch of one");
-        return Ok(vec![run_job(shared, file, job, queued).await?]);
+        _ => {
+            let mut ends = Vec::new();
+            for (file, job) in batch {
+                ends.push(run_job(shared, file, job, queued).await?);
+            }
+            Ok(ends)
+        }
     }
+}
+
+/// Jobs of one ask each, answered by a respondent in this process; nothing is retried.
+async fn run_together(
+    shared: &Shared<'_>,
+    respondent: &Arc<dyn Respondent>,
+    batch: Vec<(usize, Job)>,
+    queued: Duration,
+) -> Result<Vec<End>, RunError> {
     if shared.dead.is_cancelled() {
         return Ok(batch.iter().map(|_| End::NotAsked).collect());
     }
-    let conversation = batch[0].1.outline.clone();
-    let samplings: Vec<Sampling> = batch.iter().map(|(_, job)| job.sampling.clone()).collect();
-    let started = Started::now(queued, Duration::ZERO);
-    let respondent = Arc::clone(respondent);
-    let asked = conversation.clone();
-    let answers = tokio::task::spawn_blocking(move || respondent.answer(&asked, &samplings));
-    let answers = tokio::select! {
-        answers = answers => answers.unwrap_or_default(),
-        () = shared.settings.abort.cancelled() => Vec::new(),
-    };
-    let mut ends = Vec::new();
-    let mut answers = answers.into_iter();
-    for (file, job) in &batch {
-        let Some(answer) = answers.next() else {
-            ends.push(End::NotAsked);
-            continue;
+    let asked: Vec<(Conversation, Sampling)> = batch
+        .iter()
+        .map(|(_, job)| (job.outline.clone(), job.sampling.clone()))
+        .collect();
+    let began = Instant::now();
+    let mut answers = answers(respondent, asked, shared.dead.clone());
+    let mut ends: Vec<End> = Vec::new();
+    loop {
+        let answer = tokio::select! {
+            answer = answers.recv() => answer,
+            () = shared.settings.abort.cancelled() => None,
         };
-        let record = shared.record(job, 1, job.attempts + 1, &conversation, &started, &answer);
+        let Some(answer) = answer else { break };
+        let (file, job) = &batch[answer.call];
+        let started = Started::since(answer.started, queued + answer.started.duration_since(began));
+        let record = shared.record(job, 1, job.attempts + 1, &job.outline, &started, &answer.reply);
         shared.settings.recorder.append(*file, record).await?;
-        ends.push(shared.end_of(answer.map(|_| ())));
+        ends.push(shared.end_of(answer.reply.map(|_| ())));
     }
+    let not_asked = batch.len() - ends.len();
+    ends.extend((0..not_asked).map(|_| End::NotAsked));
     Ok(ends)
+}
+
+/// Lets a respondent answer on a blocking thread; its answers come through the channel.
+fn answers(
+    respondent: &Arc<dyn Respondent>,
+    asked: Vec<(Conversation, Sampling)>,
+    stop: CancellationToken,
+) -> tokio::sync::mpsc::UnboundedReceiver<Answer> {
+    let respondent = Arc::clone(respondent);
+    let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
+    tokio::task::spawn_blocking(move || {
+        let calls: Vec<InProcessCall<'_>> = asked
+            .iter()
+            .map(|(conversation, sampling)| InProcessCall {
+                conversation,
+                sampling,
+            })
+            .collect();
+        respondent.answer(&calls, &mut |answer| {
+            if sender.send(answer).is_err() || stop.is_cancelled() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+    });
+    receiver
 }
 
 async fn run_job(
@@ -333,17 +377,12 @@ async fn send(
                 })
         }
         Backend::InProcess(respondent) => {
-            let respondent = Arc::clone(respondent);
-            let (conversation, sampling) = (conversation.clone(), sampling.clone());
-            let answers = tokio::task::spawn_blocking(move || {
-                respondent.answer(&conversation, std::slice::from_ref(&sampling))
-            });
-            let broken = |message: String| ProviderError::local(ErrorClass::Engine, message);
-            answers
-                .await
-                .map_err(|error| broken(error.to_string()))?
-                .pop()
-                .unwrap_or_else(|| Err(broken("no answer came".to_owned())))
+            let asked = vec![(conversation.clone(), sampling.clone())];
+            let answer = answers(respondent, asked, shared.dead.clone()).recv().await;
+            answer.map_or_else(
+                || Err(ProviderError::local(ErrorClass::Engine, "the engine stopped without an answer")),
+                |answer| answer.reply,
+            )
         }
     }
 }
@@ -363,6 +402,19 @@ impl Started {
             time: Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true),
             queued,
             waited,
+        }
+    }
+}
+
+impl Started {
+    /// Something that began a while ago.
+    fn since(at: Instant, queued: Duration) -> Self {
+        let ago = chrono::Duration::from_std(at.elapsed()).unwrap_or_default();
+        Self {
+            at,
+            time: (Utc::now() - ago).to_rfc3339_opts(SecondsFormat::Millis, true),
+            queued,
+            waited: Duration::ZERO,
         }
     }
 }

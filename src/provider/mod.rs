@@ -14,6 +14,9 @@ pub use error::ProviderError;
 pub use openai_chat::OpenaiChat;
 pub use scripted::{Facts, Scripted, ScriptedError};
 
+use std::ops::ControlFlow;
+use std::time::Instant;
+
 use crate::domain::{Conversation, Reply, Sampling};
 use crate::model::LimitField;
 
@@ -68,18 +71,40 @@ pub trait Dialect: Send + Sync {
     fn reply(&self, status: u16, headers: &Headers, body: &[u8]) -> Result<Reply, ProviderError>;
 }
 
+/// A call to a respondent in this process.
+#[derive(Debug, Clone, Copy)]
+pub struct InProcessCall<'a> {
+    /// The messages.
+    pub conversation: &'a Conversation,
+    /// Settings; the seed makes a draw repeatable.
+    pub sampling: &'a Sampling,
+}
+
+/// One answer of a respondent, as soon as it is there.
+#[derive(Debug)]
+pub struct Answer {
+    /// Place of the call in the list.
+    pub call: usize,
+    /// When work on it began.
+    pub started: Instant,
+    /// The reply, or why there is none.
+    pub reply: Result<Reply, ProviderError>,
+}
+
 /// A model that answers in this process. Blocking.
 pub trait Respondent: Send + Sync {
-    /// Answers one conversation once for each of the settings.
-    ///
-    /// # Errors
-    /// One error stands for one failed answer; the others count.
+    /// Answers calls, in any order. After `deliver` breaks, no further call is begun; those under way are delivered.
     fn answer(
         &self,
-        conversation: &Conversation,
-        settings: &[Sampling],
-    ) -> Vec<Result<Reply, ProviderError>>;
+        calls: &[InProcessCall<'_>],
+        deliver: &mut (dyn FnMut(Answer) -> ControlFlow<()> + Send),
+    );
 
-    /// How many conversations are worth answering at once.
+    /// How many calls of [`Respondent::answer`] are worth making at once.
     fn workers(&self) -> usize;
+
+    /// How many calls one list is worth holding.
+    fn batch(&self) -> usize {
+        1
+    }
 }

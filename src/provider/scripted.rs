@@ -1,10 +1,12 @@
 //! A respondent whose pull is known: it tries the whole way of a sample at no cost, and checks the scores.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::time::Instant;
 
-use super::{ProviderError, Respondent};
+use super::{Answer, InProcessCall, ProviderError, Respondent};
 use crate::domain::{
-    Conversation, ErrorClass, Finish, Positive, Reply, Sampling, Status, Tier, TokenCounts,
+    Conversation, ErrorClass, Finish, Positive, Reply, Status, Tier, TokenCounts,
 };
 
 /// What the script knows of a conversation.
@@ -65,36 +67,42 @@ impl Scripted {
             }
         }
     }
+
+    fn answer_one(&self, call: &InProcessCall<'_>) -> Result<Reply, ProviderError> {
+        let facts = self.facts.get(call.conversation).ok_or_else(|| {
+            ProviderError::local(ErrorClass::Engine, "the script does not know this conversation")
+        })?;
+        Ok(Reply {
+            status: Status::Ok,
+            text: format!("ESTIMATE: {}", self.estimate(facts)),
+            reasoning_text: None,
+            returned_model: None,
+            finish: Some(Finish::Stop),
+            finish_word: None,
+            tokens: TokenCounts::default(),
+            cost_reported: None,
+            request_id: None,
+            body: None,
+        })
+    }
 }
 
 impl Respondent for Scripted {
     fn answer(
         &self,
-        conversation: &Conversation,
-        settings: &[Sampling],
-    ) -> Vec<Result<Reply, ProviderError>> {
-        let Some(facts) = self.facts.get(conversation) else {
-            let error = ProviderError::local(ErrorClass::Engine, "the script does not know this conversation");
-            return vec![Err(error); settings.len()];
-        };
-        let text = format!("ESTIMATE: {}", self.estimate(facts));
-        settings
-            .iter()
-            .map(|_| {
-                Ok(Reply {
-                    status: Status::Ok,
-                    text: text.clone(),
-                    reasoning_text: None,
-                    returned_model: None,
-                    finish: Some(Finish::Stop),
-                    finish_word: None,
-                    tokens: TokenCounts::default(),
-                    cost_reported: None,
-                    request_id: None,
-                    body: None,
-                })
-            })
-            .collect()
+        calls: &[InProcessCall<'_>],
+        deliver: &mut (dyn FnMut(Answer) -> ControlFlow<()> + Send),
+    ) {
+        for (place, call) in calls.iter().enumerate() {
+            let answer = Answer {
+                call: place,
+                started: Instant::now(),
+                reply: self.answer_one(call),
+            };
+            if deliver(answer).is_break() {
+                break;
+            }
+        }
     }
 
     fn workers(&self) -> usize {

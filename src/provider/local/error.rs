@@ -42,9 +42,6 @@ pub enum EngineError {
     /// The tokenizer fails on a text.
     #[error("the tokenizer fails: {0}")]
     Encoding(String),
-    /// Threads cannot be started.
-    #[error("cannot start a worker: {0}")]
-    Threads(String),
     /// A tensor operation fails.
     #[error("the engine fails: {0}")]
     Tensor(#[from] candle_core::Error),

@@ -35,33 +35,111 @@ pub(super) struct Llama {
     sin: Tensor,
 }
 
-/// Keys and values of the tokens seen so far, layer by layer.
-#[derive(Default)]
+/// Keys and values of the tokens seen so far, layer by layer, for a batch of sequences.
+///
+/// Sequences of different length end together: the shorter ones are padded at their beginning, and the padding is
+/// masked out.
+#[derive(Clone)]
 pub(super) struct Cache {
     layers: Vec<(Tensor, Tensor)>,
-    length: usize,
+    /// Tokens of each sequence, without padding.
+    lengths: Vec<usize>,
 }
 
 impl Cache {
-    /// Repeats the single row for a batch of `n`.
-    pub(super) fn repeat(&mut self, n: usize) -> Result<(), EngineError> {
+    /// An empty cache for one sequence.
+    pub(super) fn new() -> Self {
+        Self {
+            layers: Vec::new(),
+            lengths: vec![0],
+        }
+    }
+
+    /// The cache of the first `tokens` tokens of a single sequence.
+    pub(super) fn beginning(&self, tokens: usize) -> Result<Self, EngineError> {
+        let cut = |x: &Tensor| x.narrow(2, 0, tokens)?.contiguous();
+        let layers = self
+            .layers
+            .iter()
+            .map(|(keys, values)| Ok((cut(keys)?, cut(values)?)))
+            .collect::<Result<_, EngineError>>()?;
+        Ok(Self {
+            layers: if tokens == 0 { Vec::new() } else { layers },
+            lengths: vec![tokens],
+        })
+    }
+
+    /// Puts sequences into one batch.
+    pub(super) fn join(parts: &[&Cache]) -> Result<Self, EngineError> {
+        let lengths: Vec<usize> = parts.iter().flat_map(|part| part.lengths.clone()).collect();
+        let longest = lengths.iter().copied().max().unwrap_or(0);
+        let pad = |x: &Tensor| -> Result<Tensor, EngineError> {
+            Ok(x.pad_with_zeros(2, longest - x.dim(2)?, 0)?)
+        };
+        let layers = (0..parts[0].layers.len())
+            .map(|n| {
+                let keys: Vec<Tensor> = parts
+                    .iter()
+                    .map(|part| pad(&part.layers[n].0))
+                    .collect::<Result<_, _>>()?;
+                let values: Vec<Tensor> = parts
+                    .iter()
+                    .map(|part| pad(&part.layers[n].1))
+                    .collect::<Result<_, _>>()?;
+                Ok((Tensor::cat(&keys, 0)?, Tensor::cat(&values, 0)?))
+            })
+            .collect::<Result<_, EngineError>>()?;
+        Ok(Self { layers, lengths })
+    }
+
+    /// Keeps these sequences of the batch, and drops padding that only the others needed.
+    pub(super) fn select(&mut self, rows: &[usize]) -> Result<(), EngineError> {
+        let before = self.longest();
+        self.lengths = rows.iter().map(|row| self.lengths[*row]).collect();
+        let longest = self.longest();
+        let rows = ids(rows)?;
+        let keep = |x: &Tensor| -> Result<Tensor, EngineError> {
+            let kept = x.index_select(&rows, 0)?;
+            Ok(kept.narrow(2, before - longest, longest)?.contiguous()?)
+        };
         for (keys, values) in &mut self.layers {
-            *keys = keys.repeat((n, 1, 1, 1))?;
-            *values = values.repeat((n, 1, 1, 1))?;
+            *keys = keep(keys)?;
+            *values = keep(values)?;
         }
         Ok(())
     }
 
-    /// Keeps these rows of the batch.
-    pub(super) fn select(&mut self, rows: &[usize]) -> Result<(), EngineError> {
-        let rows: Vec<u32> = rows.iter().filter_map(|row| u32::try_from(*row).ok()).collect();
-        let rows = Tensor::new(rows, &Device::Cpu)?;
-        for (keys, values) in &mut self.layers {
-            *keys = keys.index_select(&rows, 0)?;
-            *values = values.index_select(&rows, 0)?;
-        }
-        Ok(())
+    fn longest(&self) -> usize {
+        self.lengths.iter().copied().max().unwrap_or(0)
     }
+
+    /// What each new token may see: `[batch, tokens, all]`, 0 or −∞; `None` if it is everything.
+    fn mask(&self, tokens: usize) -> Result<Option<Tensor>, EngineError> {
+        let longest = self.longest();
+        if tokens == 1 && self.lengths.iter().all(|length| *length == longest) {
+            return Ok(None);
+        }
+        let total = longest + tokens;
+        let mut mask = Vec::with_capacity(self.lengths.len() * tokens * total);
+        for length in &self.lengths {
+            for row in 0..tokens {
+                mask.extend((0..total).map(|column| {
+                    let seen = column >= longest - length && column <= longest + row;
+                    if seen { 0.0 } else { f32::NEG_INFINITY }
+                }));
+            }
+        }
+        let shape = (self.lengths.len(), tokens, total);
+        Ok(Some(Tensor::from_vec(mask, shape, &Device::Cpu)?))
+    }
+}
+
+fn ids(places: &[usize]) -> Result<Tensor, EngineError> {
+    let places: Vec<u32> = places
+        .iter()
+        .map(|place| u32::try_from(*place).unwrap_or(u32::MAX))
+        .collect();
+    Ok(Tensor::new(places, &Device::Cpu)?)
 }
 
 impl Llama {
@@ -121,13 +199,22 @@ impl Llama {
         self.context
     }
 
-    /// Hidden states of new tokens `[batch, tokens]`, which follow those in the cache.
+    /// Hidden states of new tokens `[batch, tokens]`, which follow those in the cache. More than one token at a time
+    /// only for a batch of one.
     pub(super) fn forward(&self, ids: &Tensor, cache: &mut Cache) -> Result<Tensor, EngineError> {
         let (batch, tokens) = ids.dims2()?;
-        let start = cache.length;
-        let cos = self.cos.narrow(0, start, tokens)?;
-        let sin = self.sin.narrow(0, start, tokens)?;
-        let mask = causal_mask(tokens, start)?;
+        let positions: Vec<usize> = cache
+            .lengths
+            .iter()
+            .flat_map(|length| *length..length + tokens)
+            .collect();
+        let rows = |table: &Tensor| -> Result<Tensor, EngineError> {
+            Ok(table
+                .index_select(&self::ids(&positions)?, 0)?
+                .reshape((batch, tokens, ()))?)
+        };
+        let (cos, sin) = (rows(&self.cos)?, rows(&self.sin)?);
+        let mask = cache.mask(tokens)?;
         let mut x = self
             .embedding
             .index_select(&ids.flatten_all()?, 0)?
@@ -140,7 +227,9 @@ impl Llama {
             let gated = (silu(&linear(&normed, &layer.gate)?)? * linear(&normed, &layer.up)?)?;
             x = (x + linear(&gated, &layer.down)?)?;
         }
-        cache.length += tokens;
+        for length in &mut cache.lengths {
+            *length += tokens;
+        }
         Ok(x)
     }
 
@@ -181,8 +270,8 @@ impl Llama {
         let mut weights = (query.matmul(&keys.transpose(1, 2)?)? * scale)?;
         if let Some(mask) = mask {
             weights = weights
-                .reshape((batch * self.heads, tokens, total))?
-                .broadcast_add(mask)?
+                .reshape((batch, self.heads, tokens, total))?
+                .broadcast_add(&mask.unsqueeze(1)?)?
                 .reshape((batch * self.key_heads, group * tokens, total))?;
         }
         let mixed = softmax_last_dim(&weights)?
@@ -214,9 +303,14 @@ impl Llama {
 /// `x · wᵀ` over the last dimension.
 fn linear(x: &Tensor, weight: &Tensor) -> Result<Tensor, EngineError> {
     let (batch, tokens, width) = x.dims3()?;
-    Ok(x.reshape((batch * tokens, width))?
-        .matmul(&weight.t()?)?
-        .reshape((batch, tokens, ()))?)
+    let rows = x.reshape((batch * tokens, width))?;
+    let product = if batch * tokens == 1 {
+        rows.matmul(&weight.t()?)?
+    } else {
+        // With the weights on the left they are read once and not packed anew for each product.
+        weight.matmul(&rows.t()?)?.t()?
+    };
+    Ok(product.reshape((batch, tokens, ()))?)
 }
 
 /// Cosines and sines of all positions: `[context, head width / 2]`.
@@ -231,24 +325,4 @@ fn rotations(width: usize, context: usize, base: f64) -> Result<(Tensor, Tensor)
         .reshape((context, 1))?;
     let angles = positions.matmul(&frequencies)?;
     Ok((angles.cos()?, angles.sin()?))
-}
-
-/// Lets each new token see the past and itself; one token needs no mask.
-fn causal_mask(tokens: usize, start: usize) -> Result<Option<Tensor>, EngineError> {
-    if tokens == 1 {
-        return Ok(None);
-    }
-    let total = start + tokens;
-    let mask: Vec<f32> = (0..tokens)
-        .flat_map(|row| {
-            (0..total).map(move |column| {
-                if column > start + row {
-                    f32::NEG_INFINITY
-                } else {
-                    0.0
-                }
-            })
-        })
-        .collect();
-    Ok(Some(Tensor::from_vec(mask, (tokens, total), &Device::Cpu)?))
 }

@@ -1,7 +1,7 @@
 //! The in-process engine: GGUF weights, dequantised to f32, run by our own small forward pass.
 //!
 //! Weights stay f32 because quantised products move log-probabilities by up to 1.5 nats. Each worker computes on one
-//! thread of its own; several replies to one prompt are decoded as one batch. Another architecture is one more file
+//! thread of its own and decodes several replies as one batch. Another architecture is one more file
 //! beside `llama.rs` and one more arm in [`Engine::load`]; another tokenizer one more arm in `tokenizer.rs`.
 
 mod chat;
@@ -14,8 +14,10 @@ mod tokenizer;
 
 pub use error::EngineError;
 
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Mutex;
+use std::time::Instant;
 
 use candle_core::{Device, Tensor};
 
@@ -24,7 +26,7 @@ use self::gguf::Gguf;
 use self::llama::{Cache, Llama};
 use self::sampler::Sampler;
 use self::tokenizer::TextTokenizer;
-use super::{ProviderError, Respondent};
+use super::{Answer, InProcessCall, ProviderError, Respondent};
 use crate::domain::{
     Conversation, ErrorClass, Finish, Reply, Sampling, Status, TokenCounts, Tokens,
 };
@@ -32,20 +34,25 @@ use crate::domain::{
 /// Tokens generated when no limit is asked for.
 const DEFAULT_LIMIT: u32 = 8000;
 
+/// Replies decoded together by one worker: the weights are read once for all of them.
+const BATCH: usize = 8;
+
 /// A loaded model with its tokenizer and chat template.
 pub struct Engine {
     name: String,
     network: Llama,
     tokenizer: TextTokenizer,
     template: Option<ChatTemplate>,
-    /// One-thread pools; a worker takes one for the time of an answer.
-    pools: Mutex<Vec<rayon::ThreadPool>>,
     workers: usize,
 }
 
 /// One generated reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Generation {
+    /// Place of its request in the list.
+    pub request: usize,
+    /// When work on it began.
+    pub started: Instant,
     /// Ids without the end token.
     pub ids: Vec<u32>,
     /// Whether the model ended by itself.
@@ -73,16 +80,11 @@ impl Engine {
             .text("general.name")
             .unwrap_or_else(|_| architecture.clone());
         let network = Llama::from_gguf(&mut gguf)?;
-        let pools = (0..workers)
-            .map(|_| rayon::ThreadPoolBuilder::new().num_threads(1).build())
-            .collect::<Result<_, _>>()
-            .map_err(|error| EngineError::Threads(error.to_string()))?;
         Ok(Self {
             name,
             network,
             tokenizer,
             template,
-            pools: Mutex::new(pools),
             workers,
         })
     }
@@ -119,78 +121,103 @@ impl Engine {
         self.tokenizer.decode(ids)
     }
 
-    /// Generates one reply for each of the settings; the prompt is computed once.
+    /// Generates one reply for each request and delivers it when it is finished.
+    ///
+    /// Up to eight replies are decoded as one batch; a finished one makes room for the next. What a prompt shares with
+    /// the one before it is not computed again. In a batch the last bits of the logits may differ from those of a
+    /// reply alone.
     ///
     /// # Errors
-    /// The prompt leaves no room in the context, or a tensor operation fails.
+    /// A prompt leaves no room in the context, or a tensor operation fails.
     pub fn generate(
         &self,
-        prompt: &[u32],
-        settings: &[Sampling],
-    ) -> Result<Vec<Generation>, EngineError> {
-        let room = self.room(prompt)?;
-        let limits: Vec<usize> = settings
-            .iter()
-            .map(|sampling| {
-                let limit = sampling.max_output_tokens.unwrap_or(DEFAULT_LIMIT);
-                room.min(limit as usize)
-            })
-            .collect();
-        let mut samplers: Vec<Sampler> = settings.iter().map(Sampler::new).collect();
-        let mut cache = Cache::default();
-        let hidden = self.network.forward(&ids_tensor(&[prompt.to_vec()])?, &mut cache)?;
-        let first = self.network.last_logits(&hidden)?;
-        let mut logits: Vec<Vec<f32>> = vec![first.to_vec2::<f32>()?.remove(0); settings.len()];
-        let mut replies: Vec<Vec<u32>> = vec![Vec::new(); settings.len()];
-        let mut finished: Vec<Option<Finish>> = limits
-            .iter()
-            .map(|limit| (*limit == 0).then_some(Finish::Length))
-            .collect();
-        // Rows of the batch, by the reply they belong to.
-        let mut rows: Vec<usize> = (0..settings.len()).collect();
-        cache.repeat(rows.len())?;
+        requests: &[(Vec<u32>, Sampling)],
+        deliver: &mut (dyn FnMut(Generation) -> ControlFlow<()> + Send),
+    ) -> Result<(), EngineError> {
+        let mut pending = requests.iter().enumerate();
+        let mut open = true;
+        let mut last: Option<(&[u32], Cache)> = None;
+        let mut batch: Option<Cache> = None;
+        let mut rows: Vec<Sequence> = Vec::new();
+        let mut logits: Vec<Vec<f32>> = Vec::new();
         loop {
-            let mut keep = Vec::new();
+            while open && rows.len() < BATCH {
+                let Some((request, (prompt, sampling))) = pending.next() else { break };
+                rows.push(self.sequence(request, prompt, sampling)?);
+                let (cache, row) = self.read_prompt(prompt, last.take())?;
+                logits.push(row);
+                batch = Some(match &batch {
+                    Some(batch) => Cache::join(&[batch, &cache])?,
+                    None => cache.clone(),
+                });
+                last = Some((prompt, cache));
+            }
+            let Some(cache) = &mut batch else { return Ok(()) };
+            let mut kept = Vec::new();
+            let mut going = Vec::new();
             let mut next = Vec::new();
-            for (row, reply) in rows.iter().enumerate() {
-                if finished[*reply].is_some() {
+            for (row, (mut sequence, logits)) in rows.drain(..).zip(&logits).enumerate() {
+                match sequence.step(logits, &self.tokenizer) {
+                    Step::Token(id) => {
+                        kept.push(row);
+                        next.push(vec![id]);
+                        going.push(sequence);
+                    }
+                    Step::End(finish) => {
+                        let generation = sequence.into_generation(finish);
+                        open &= deliver(generation).is_continue();
+                    }
+                }
+            }
+            if kept.len() < logits.len() {
+                if kept.is_empty() {
+                    batch = None;
+                    logits.clear();
                     continue;
                 }
-                let id = samplers[*reply].pick(&logits[*reply]);
-                if self.tokenizer.is_end(id) {
-                    finished[*reply] = Some(Finish::Stop);
-                    continue;
-                }
-                replies[*reply].push(id);
-                if replies[*reply].len() >= limits[*reply] {
-                    finished[*reply] = Some(Finish::Length);
-                    continue;
-                }
-                keep.push(row);
-                next.push(id);
+                cache.select(&kept)?;
             }
-            if keep.is_empty() {
-                break;
-            }
-            if keep.len() < rows.len() {
-                cache.select(&keep)?;
-                rows = keep.iter().map(|row| rows[*row]).collect();
-            }
-            let input: Vec<Vec<u32>> = next.into_iter().map(|id| vec![id]).collect();
-            let hidden = self.network.forward(&ids_tensor(&input)?, &mut cache)?;
-            let all = self.network.last_logits(&hidden)?.to_vec2::<f32>()?;
-            for (row, values) in rows.iter().zip(all) {
-                logits[*row] = values;
-            }
+            rows = going;
+            let hidden = self.network.forward(&ids_tensor(&next)?, cache)?;
+            logits = self.network.last_logits(&hidden)?.to_vec2::<f32>()?;
         }
-        Ok(replies
-            .into_iter()
-            .zip(finished)
-            .map(|(ids, finish)| Generation {
-                ids,
-                finish: finish.unwrap_or(Finish::Length),
-            })
-            .collect())
+    }
+
+    fn sequence(
+        &self,
+        request: usize,
+        prompt: &[u32],
+        sampling: &Sampling,
+    ) -> Result<Sequence, EngineError> {
+        let room = self.room(prompt)?;
+        let limit = sampling.max_output_tokens.unwrap_or(DEFAULT_LIMIT) as usize;
+        Ok(Sequence {
+            request,
+            started: Instant::now(),
+            sampler: Sampler::new(sampling),
+            limit: limit.min(room),
+            ids: Vec::new(),
+        })
+    }
+
+    /// The cache of a prompt and the logits after it; the part that it shares with the last prompt is taken over.
+    fn read_prompt(
+        &self,
+        prompt: &[u32],
+        last: Option<(&[u32], Cache)>,
+    ) -> Result<(Cache, Vec<f32>), EngineError> {
+        let mut cache = Cache::new();
+        let mut shared = 0;
+        if let Some((other, known)) = last {
+            let alike = prompt.iter().zip(other).take_while(|(a, b)| a == b).count();
+            // The last token is computed in any case: its logits are wanted.
+            shared = alike.min(prompt.len() - 1);
+            cache = known.beginning(shared)?;
+        }
+        let rest = prompt[shared..].to_vec();
+        let hidden = self.network.forward(&ids_tensor(&[rest])?, &mut cache)?;
+        let logits = self.network.last_logits(&hidden)?.to_vec2::<f32>()?.remove(0);
+        Ok((cache, logits))
     }
 
     /// Log-probability in nats of a continuation after a prompt: the sum over its tokens.
@@ -202,7 +229,7 @@ impl Engine {
         self.room(&joint)?;
         let hidden = self
             .network
-            .forward(&ids_tensor(&[joint])?, &mut Cache::default())?;
+            .forward(&ids_tensor(&[joint])?, &mut Cache::new())?;
         let rows = self.network.logits(&hidden)?;
         let mut total = 0.0;
         for (at, id) in continuation.iter().enumerate() {
@@ -223,73 +250,148 @@ impl Engine {
         Ok(context - prompt.len())
     }
 
+    fn prepare(&self, call: &InProcessCall<'_>) -> Result<(Vec<u32>, Sampling), EngineError> {
+        let prompt = self.encode(&self.prompt(call.conversation)?)?;
+        self.room(&prompt)?;
+        Ok((prompt, call.sampling.clone()))
+    }
+
+    fn reply(&self, prompt: &[u32], generation: &Generation) -> Result<Reply, EngineError> {
+        let text = self.decode(&generation.ids)?;
+        let status = match generation.finish {
+            Finish::Length => Status::Truncated,
+            _ if text.trim().is_empty() => Status::Empty,
+            _ => Status::Ok,
+        };
+        Ok(Reply {
+            status,
+            text,
+            reasoning_text: None,
+            returned_model: Some(self.name.clone()),
+            finish: Some(generation.finish),
+            finish_word: None,
+            tokens: TokenCounts {
+                input: Some(Tokens(prompt.len() as u64)),
+                output: Some(Tokens(generation.ids.len() as u64)),
+                reasoning: Some(Tokens(0)),
+                cached: None,
+            },
+            cost_reported: None,
+            request_id: None,
+            body: None,
+        })
+    }
+
     fn answer_all(
         &self,
-        conversation: &Conversation,
-        settings: &[Sampling],
-    ) -> Result<Vec<Reply>, EngineError> {
-        let prompt = self.encode(&self.prompt(conversation)?)?;
-        let generations = self.generate(&prompt, settings)?;
-        generations
-            .into_iter()
-            .map(|generation| {
-                let text = self.decode(&generation.ids)?;
-                let status = match generation.finish {
-                    Finish::Length => Status::Truncated,
-                    _ if text.trim().is_empty() => Status::Empty,
-                    _ => Status::Ok,
-                };
-                Ok(Reply {
-                    status,
-                    text,
-                    reasoning_text: None,
-                    returned_model: Some(self.name.clone()),
-                    finish: Some(generation.finish),
-                    finish_word: None,
-                    tokens: TokenCounts {
-                        input: Some(Tokens(prompt.len() as u64)),
-                        output: Some(Tokens(generation.ids.len() as u64)),
-                        reasoning: Some(Tokens(0)),
-                        cached: None,
-                    },
-                    cost_reported: None,
-                    request_id: None,
-                    body: None,
-                })
-            })
-            .collect()
+        calls: &[InProcessCall<'_>],
+        deliver: &mut (dyn FnMut(Answer) -> ControlFlow<()> + Send),
+    ) {
+        let mut places = Vec::new();
+        let mut requests = Vec::new();
+        for (call, prepared) in calls.iter().map(|call| self.prepare(call)).enumerate() {
+            match prepared {
+                Ok(request) => {
+                    places.push(call);
+                    requests.push(request);
+                }
+                // A call that cannot be prepared does not stop the others.
+                Err(error) => {
+                    let _ = deliver(failure(call, &error));
+                }
+            }
+        }
+        let mut missing: BTreeSet<usize> = places.iter().copied().collect();
+        let done = self.generate(&requests, &mut |generation| {
+            let call = places[generation.request];
+            missing.remove(&call);
+            let reply = self.reply(&requests[generation.request].0, &generation);
+            match reply {
+                Ok(reply) => deliver(Answer {
+                    call,
+                    started: generation.started,
+                    reply: Ok(reply),
+                }),
+                Err(error) => deliver(failure(call, &error)),
+            }
+        });
+        if let Err(error) = done {
+            for call in missing {
+                let _ = deliver(failure(call, &error));
+            }
+        }
+    }
+}
+
+fn failure(call: usize, error: &EngineError) -> Answer {
+    let class = match error {
+        EngineError::PromptLength { .. } => ErrorClass::TooLong,
+        _ => ErrorClass::Engine,
+    };
+    Answer {
+        call,
+        started: Instant::now(),
+        reply: Err(ProviderError::local(class, error.to_string())),
+    }
+}
+
+/// One reply in the making.
+struct Sequence {
+    request: usize,
+    started: Instant,
+    sampler: Sampler,
+    limit: usize,
+    ids: Vec<u32>,
+}
+
+enum Step {
+    Token(u32),
+    End(Finish),
+}
+
+impl Sequence {
+    /// Picks the next token.
+    fn step(&mut self, logits: &[f32], tokenizer: &TextTokenizer) -> Step {
+        let id = self.sampler.pick(logits);
+        if tokenizer.is_end(id) {
+            return Step::End(Finish::Stop);
+        }
+        self.ids.push(id);
+        if self.ids.len() >= self.limit {
+            return Step::End(Finish::Length);
+        }
+        Step::Token(id)
+    }
+
+    fn into_generation(self, finish: Finish) -> Generation {
+        Generation {
+            request: self.request,
+            started: self.started,
+            ids: self.ids,
+            finish,
+        }
     }
 }
 
 impl Respondent for Engine {
     fn answer(
         &self,
-        conversation: &Conversation,
-        settings: &[Sampling],
-    ) -> Vec<Result<Reply, ProviderError>> {
-        let pool = self.pools.lock().ok().and_then(|mut pools| pools.pop());
-        let answers = match &pool {
-            Some(pool) => pool.install(|| self.answer_all(conversation, settings)),
-            None => self.answer_all(conversation, settings),
-        };
-        if let (Some(pool), Ok(mut pools)) = (pool, self.pools.lock()) {
-            pools.push(pool);
-        }
-        match answers {
-            Ok(replies) => replies.into_iter().map(Ok).collect(),
-            Err(error) => {
-                let class = match error {
-                    EngineError::PromptLength { .. } => ErrorClass::TooLong,
-                    _ => ErrorClass::Engine,
-                };
-                let error = ProviderError::local(class, error.to_string());
-                vec![Err(error); settings.len()]
-            }
+        calls: &[InProcessCall<'_>],
+        deliver: &mut (dyn FnMut(Answer) -> ControlFlow<()> + Send),
+    ) {
+        // The tensor library spreads work over the current thread pool: a pool of one keeps workers apart.
+        match rayon::ThreadPoolBuilder::new().num_threads(1).build() {
+            Ok(pool) => pool.install(|| self.answer_all(calls, deliver)),
+            Err(_) => self.answer_all(calls, deliver),
         }
     }
 
     fn workers(&self) -> usize {
         self.workers
+    }
+
+    fn batch(&self) -> usize {
+        8 * BATCH
     }
 }
 

@@ -1,0 +1,145 @@
+//! The in-process engine against golden values, where the weights are at hand.
+#![cfg(feature = "engine")]
+
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use wheel::domain::{Conversation, Role, Sampling};
+use wheel::provider::local::{Engine, Generation};
+use wheel::provider::local::fetch::Fetching;
+
+#[derive(Deserialize)]
+struct Golden {
+    tokens: Vec<Tokenised>,
+    greedy: Vec<Greedy>,
+    targets: Vec<String>,
+    logprobs: Vec<Logprobs>,
+}
+
+#[derive(Deserialize)]
+struct Tokenised {
+    text: String,
+    ids: Vec<u32>,
+}
+
+#[derive(Deserialize)]
+struct Greedy {
+    prompt: String,
+    max_new_tokens: u32,
+    reply: String,
+}
+
+#[derive(Deserialize)]
+struct Logprobs {
+    prompt: String,
+    logprobs: Vec<f64>,
+}
+
+static GOLDEN: LazyLock<Golden> =
+    LazyLock::new(|| serde_json::from_str(include_str!("data/smollm2.json")).unwrap());
+
+/// The fetched weights; a test without them says so and passes.
+static ENGINE: LazyLock<Option<Engine>> = LazyLock::new(|| {
+    let registry = wheel::model::load(&[("built in".into(), wheel::model::built_in().into())]).unwrap();
+    let weights = registry.weights("smollm2-135m-instruct").unwrap();
+    let path: PathBuf = Fetching::from_environment(true, true).path(weights);
+    if !path.is_file() {
+        // Written past the test harness, which would keep it to itself.
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED: no weights at {}; `wheel models pull smollm2-135m` fetches them",
+            path.display()
+        );
+        return None;
+    }
+    Some(Engine::load(&path, 1).unwrap())
+});
+
+fn generate(engine: &Engine, requests: &[(Vec<u32>, Sampling)]) -> Vec<Generation> {
+    let mut replies = Vec::new();
+    let done = engine.generate(requests, &mut |reply| {
+        replies.push(reply);
+        ControlFlow::Continue(())
+    });
+    done.unwrap();
+    replies.sort_by_key(|reply| reply.request);
+    replies
+}
+
+#[test]
+fn texts_become_the_golden_token_ids() {
+    let Some(engine) = &*ENGINE else { return };
+    for case in &GOLDEN.tokens {
+        assert_eq!(engine.encode(&case.text).unwrap(), case.ids, "{:?}", case.text);
+    }
+}
+
+#[test]
+fn greedy_replies_are_the_golden_ones() {
+    let Some(engine) = &*ENGINE else { return };
+    for case in &GOLDEN.greedy {
+        let mut conversation = Conversation::default();
+        conversation.say(Role::User, &case.prompt);
+        let prompt = engine.encode(&engine.prompt(&conversation).unwrap()).unwrap();
+        let settings = Sampling {
+            max_output_tokens: Some(case.max_new_tokens),
+            ..Sampling::default()
+        };
+        let reply = generate(engine, &[(prompt, settings)]).remove(0);
+        assert_eq!(engine.decode(&reply.ids).unwrap(), case.reply);
+    }
+}
+
+#[test]
+fn log_probabilities_lie_within_a_thousandth_of_the_golden_ones() {
+    let Some(engine) = &*ENGINE else { return };
+    // The first prompt with every fourth target, the others with the ends and the middle.
+    for (n, case) in GOLDEN.logprobs.iter().enumerate() {
+        let prompt = engine.encode(&case.prompt).unwrap();
+        let step = if n == 0 { 4 } else { 50 };
+        for at in (0..GOLDEN.targets.len()).step_by(step) {
+            let target = engine.encode(&GOLDEN.targets[at]).unwrap();
+            let found = engine.log_probability(&prompt, &target).unwrap();
+            let wanted = case.logprobs[at];
+            assert!((found - wanted).abs() < 1e-3, "{:?} {:?}: {found} for {wanted}", case.prompt, GOLDEN.targets[at]);
+        }
+    }
+}
+
+#[test]
+fn replies_of_a_batch_are_those_of_one_by_one() {
+    let Some(engine) = &*ENGINE else { return };
+    // Prompts of different length, one of them twice, with limits that end the sequences at different times.
+    let texts = [
+        "The height of the tower is about",
+        "Say a number:",
+        "Say a number:",
+        "The height of a tower",
+        "A",
+        "The",
+        "The height of the tower is far above",
+        "Say",
+        "Of the ten towers",
+        "Say a word:",
+    ];
+    let requests: Vec<(Vec<u32>, Sampling)> = (1..)
+        .zip(texts)
+        .map(|(seed, text)| {
+            let settings = Sampling {
+                temperature: Some(1.0),
+                seed: Some(seed),
+                max_output_tokens: Some(8 + seed),
+                ..Sampling::default()
+            };
+            (engine.encode(text).unwrap(), settings)
+        })
+        .collect();
+    let together = generate(engine, &requests);
+    for (request, reply) in requests.iter().zip(&together) {
+        assert_eq!(generate(engine, std::slice::from_ref(request))[0].ids, reply.ids);
+    }
+    assert_ne!(together[1].ids[..8], together[2].ids[..8]);
+}
