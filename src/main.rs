@@ -4,7 +4,10 @@ fn main() -> std::process::ExitCode {
     // The tensor library asks for the number of cores before each product, by reading the system's list of processors,
     // unless this variable is set. Each worker of the engine computes on one thread anyway.
     if std::env::var_os("RAYON_NUM_THREADS").is_none() {
-        #[expect(unsafe_code, reason = "no other thread runs yet, so none can read the environment meanwhile")]
+        #[expect(
+            unsafe_code,
+            reason = "no other thread runs yet, so none can read the environment meanwhile"
+        )]
         // SAFETY: see the reason above.
         unsafe {
             std::env::set_var("RAYON_NUM_THREADS", "1");

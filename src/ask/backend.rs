@@ -58,9 +58,11 @@ impl Backend {
             None => None,
             Some(variable) => {
                 let value = read_variable(variable).filter(|value| !value.trim().is_empty());
-                Some(SecretString::from(value.ok_or_else(|| BackendError::NoKey {
-                    model: model.name.to_string(),
-                    variable: variable.clone(),
+                Some(SecretString::from(value.ok_or_else(|| {
+                    BackendError::NoKey {
+                        model: model.name.to_string(),
+                        variable: variable.clone(),
+                    }
                 })?))
             }
         };

@@ -87,7 +87,9 @@ impl Stored {
 #[must_use]
 pub fn sampling_of(model: &Model, conversation: &Conversation, epoch: u32) -> Sampling {
     let mut sampling = model.sampling.clone();
-    let draws = sampling.temperature.is_some_and(|temperature| temperature > 0.0);
+    let draws = sampling
+        .temperature
+        .is_some_and(|temperature| temperature > 0.0);
     sampling.seed = match model.provider.dialect {
         Dialect::InProcess if draws => {
             let words = serde_json::json!([sampling.seed.unwrap_or(0), conversation, epoch]);

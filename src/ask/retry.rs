@@ -54,5 +54,7 @@ pub(super) fn waits(seed: u64) -> impl Iterator<Item = Duration> {
 
 /// The longer of the schedule and what the server asked for.
 pub(super) fn wait(scheduled: Duration, error: &ProviderError) -> Duration {
-    error.retry_after.map_or(scheduled, |asked| asked.max(scheduled.min(asked)))
+    error
+        .retry_after
+        .map_or(scheduled, |asked| asked.max(scheduled.min(asked)))
 }

@@ -88,7 +88,9 @@ const HOPELESS: u32 = 3;
 /// The store can no longer be written; everything that was answered before is in it.
 pub async fn run(lanes: Vec<Lane>, settings: &Settings<'_>) -> Result<Vec<ModelSummary>, RunError> {
     let began = Instant::now();
-    let lanes = lanes.into_iter().map(|lane| run_lane(lane, settings, began));
+    let lanes = lanes
+        .into_iter()
+        .map(|lane| run_lane(lane, settings, began));
     let summaries = futures::future::join_all(lanes).await;
     summaries.into_iter().collect()
 }
@@ -115,9 +117,9 @@ async fn run_lane(
         model: &lane.model,
         backend: &lane.backend,
         // One permit at a time: a burst at the start would break the limit of the first minute.
-        limiter: lane.requests_per_minute.map(|rate| {
-            RateLimiter::direct(Quota::per_minute(rate).allow_burst(NonZeroU32::MIN))
-        }),
+        limiter: lane
+            .requests_per_minute
+            .map(|rate| RateLimiter::direct(Quota::per_minute(rate).allow_burst(NonZeroU32::MIN))),
         settings,
         began,
         dead: settings.stop.child_token(),
@@ -214,8 +216,18 @@ async fn run_together(
         };
         let Some(answer) = answer else { break };
         let (file, job) = &batch[answer.call];
-        let started = Started::since(answer.started, queued + answer.started.duration_since(began));
-        let record = shared.record(job, 1, job.attempts + 1, &job.outline, &started, &answer.reply);
+        let started = Started::since(
+            answer.started,
+            queued + answer.started.duration_since(began),
+        );
+        let record = shared.record(
+            job,
+            1,
+            job.attempts + 1,
+            &job.outline,
+            &started,
+            &answer.reply,
+        );
         shared.settings.recorder.append(*file, record).await?;
         ends.push(shared.end_of(answer.reply.map(|_| ())));
     }
@@ -258,19 +270,19 @@ async fn run_job(
     queued: Duration,
 ) -> Result<End, RunError> {
     loop {
-        let rendered = job.task.conversation(
-            &job.item,
-            job.condition,
-            &job.replies,
-            shared.model.prefill,
-        );
+        let rendered =
+            job.task
+                .conversation(&job.item, job.condition, &job.replies, shared.model.prefill);
         let conversation = match rendered {
             Ok(Some((conversation, _))) => conversation,
             Ok(None) => return Ok(shared.end_of(Ok(()))),
             // The plan rendered every outline, so only a reply that breaks a template leads here.
             Err(error) => {
                 shared.settings.progress.say(&error.to_string());
-                return Ok(shared.end_of(Err(ProviderError::local(ErrorClass::BadRequest, error.to_string()))));
+                return Ok(shared.end_of(Err(ProviderError::local(
+                    ErrorClass::BadRequest,
+                    error.to_string(),
+                ))));
             }
         };
         match ask(shared, file, &job, &conversation, queued).await? {
@@ -380,7 +392,12 @@ async fn send(
             let asked = vec![(conversation.clone(), sampling.clone())];
             let answer = answers(respondent, asked, shared.dead.clone()).recv().await;
             answer.map_or_else(
-                || Err(ProviderError::local(ErrorClass::Engine, "the engine stopped without an answer")),
+                || {
+                    Err(ProviderError::local(
+                        ErrorClass::Engine,
+                        "the engine stopped without an answer",
+                    ))
+                },
                 |answer| answer.reply,
             )
         }
@@ -501,7 +518,10 @@ impl Shared<'_> {
                 self.settings.progress.unanswered();
                 let lost = self.lost.fetch_add(1, Ordering::Relaxed) + 1;
                 if lost >= HOPELESS && !self.any_answer.load(Ordering::Relaxed) {
-                    self.give_up(&format!("{lost} samples in a row failed: {}", error.message));
+                    self.give_up(&format!(
+                        "{lost} samples in a row failed: {}",
+                        error.message
+                    ));
                 }
                 End::Failed(error.class)
             }

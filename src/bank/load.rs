@@ -15,7 +15,7 @@ pub enum Strictness {
     Published,
 }
 
-/// The items of all banks in use, in the order of the files.
+/// The items of all banks in use, by tier and id.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Bank {
     /// The items; ids are unique.
@@ -69,6 +69,9 @@ pub fn load(files: &[BankFile], strictness: Strictness) -> Result<(Bank, Faults)
     if faults.any_error() {
         Err(faults)
     } else {
+        // The order of files must not show in fingerprints or resamples.
+        bank.items
+            .sort_by(|a, b| (a.tier, &a.id).cmp(&(b.tier, &b.id)));
         Ok((bank, faults))
     }
 }
@@ -146,7 +149,9 @@ fn read_item(
     if let Some(text) = &text {
         check_phrase(&mut fields, &text.text, text.at);
     }
-    let unit = fields.scalar("unit").map_or(String::new(), |unit| unit.text);
+    let unit = fields
+        .scalar("unit")
+        .map_or(String::new(), |unit| unit.text);
     if !fields.has("reference") {
         fields.required("reference");
     }
@@ -220,7 +225,11 @@ fn read_anchors(fields: &mut Fields<'_, '_>, reference: Option<Positive>) -> Opt
 
 /// The phrase has to fit "Is … more or less than …?" and "Estimate …".
 fn check_phrase(fields: &mut Fields<'_, '_>, text: &str, at: Place) {
-    let first = text.split_whitespace().next().unwrap_or_default().to_lowercase();
+    let first = text
+        .split_whitespace()
+        .next()
+        .unwrap_or_default()
+        .to_lowercase();
     let questions: BTreeSet<&str> = ["what", "how", "which", "when", "estimate", "is"].into();
     if text.ends_with(['?', '.', ',']) || questions.contains(first.as_str()) {
         fields.fault(

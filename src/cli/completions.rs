@@ -6,7 +6,9 @@ use clap_complete::Shell;
 use super::{CliError, Exit, output};
 
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Example:\n  wheel completions bash > ~/.local/share/bash-completion/completions/wheel")]
+#[command(
+    after_help = "Example:\n  wheel completions bash > ~/.local/share/bash-completion/completions/wheel"
+)]
 pub(super) struct Args {
     /// Which shell
     shell: Shell,

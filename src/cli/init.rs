@@ -40,8 +40,9 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), CliError> {
-    let failed =
-        |error: std::io::Error| CliError::Failed(format!("cannot write {}: {error}", path.display()));
+    let failed = |error: std::io::Error| {
+        CliError::Failed(format!("cannot write {}: {error}", path.display()))
+    };
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(failed)?;
     }

@@ -14,7 +14,9 @@ use crate::score::score;
 use crate::store::fingerprint;
 
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Examples:\n  wheel leaderboard\n  wheel leaderboard --store shared-runs --out boards")]
+#[command(
+    after_help = "Examples:\n  wheel leaderboard\n  wheel leaderboard --store shared-runs --out boards"
+)]
 pub(super) struct Args {
     #[command(flatten)]
     store: StoreArgs,
@@ -60,7 +62,9 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
 /// Replaces a file as a whole: a reader sees the old board or the new one.
 fn replace(path: &Path, text: &str) -> Result<(), CliError> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    let failed = |error: std::io::Error| CliError::Failed(format!("cannot write {}: {error}", path.display()));
+    let failed = |error: std::io::Error| {
+        CliError::Failed(format!("cannot write {}: {error}", path.display()))
+    };
     std::fs::create_dir_all(folder).map_err(failed)?;
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;

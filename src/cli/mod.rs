@@ -69,7 +69,11 @@ pub fn main() -> std::process::ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no errors to clap's printer; a usage error exits with 2.
-            let code = if error.use_stderr() { Exit::Usage } else { Exit::Done };
+            let code = if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Done
+            };
             let _ = error.print();
             return code.into();
         }

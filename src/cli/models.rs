@@ -10,7 +10,10 @@ use crate::model::{DEFAULT_MODEL, Dialect, Model, Registry};
 use crate::publish::plain_table;
 
 #[derive(Debug, ClapArgs)]
-#[command(args_conflicts_with_subcommands = true, after_help = "Examples:\n  wheel models\n  wheel models pull smollm2-135m")]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:\n  wheel models\n  wheel models pull smollm2-135m"
+)]
 pub(super) struct Args {
     #[command(subcommand)]
     action: Option<Action>,
@@ -76,7 +79,15 @@ fn list(registry: &Registry) -> Result<Exit, CliError> {
         })
         .collect();
     output::result(&plain_table(
-        &["model", "label", "lab", "weights", "asked as", "key", "$ per M tokens, in / out"],
+        &[
+            "model",
+            "label",
+            "lab",
+            "weights",
+            "asked as",
+            "key",
+            "$ per M tokens, in / out",
+        ],
         &rows,
     ))?;
     output::note(&format!(

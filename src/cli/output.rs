@@ -9,7 +9,13 @@ pub(super) fn result(text: &str) -> Result<(), CliError> {
     let mut out = std::io::stdout().lock();
     let written = out
         .write_all(text.as_bytes())
-        .and_then(|()| if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") })
+        .and_then(|()| {
+            if text.ends_with('\n') {
+                Ok(())
+            } else {
+                out.write_all(b"\n")
+            }
+        })
         .and_then(|()| out.flush());
     written.map_err(|error| match error.kind() {
         ErrorKind::BrokenPipe => CliError::Closed,

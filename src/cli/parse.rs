@@ -14,7 +14,9 @@ use crate::parse::{Question, read_reply};
 use crate::task::{Part, Tasks};
 
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Example:\n  echo '{\"task\":\"classic\",\"unit\":\"meters\",\"anchor\":3500,\"reply\":\"more\\nESTIMATE: 8,849 m\"}' | wheel parse")]
+#[command(
+    after_help = "Example:\n  echo '{\"task\":\"classic\",\"unit\":\"meters\",\"anchor\":3500,\"reply\":\"more\\nESTIMATE: 8,849 m\"}' | wheel parse"
+)]
 pub(super) struct Args {
     /// File of JSON lines {"task","unit","anchor"?,"reply"}; - for standard input
     #[arg(value_name = "FILE", default_value = "-")]
@@ -35,7 +37,11 @@ struct Line {
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let tasks = args.tasks.load()?;
     let from_stdin = args.file.as_os_str() == "-";
-    let name = if from_stdin { "stdin".to_owned() } else { args.file.display().to_string() };
+    let name = if from_stdin {
+        "stdin".to_owned()
+    } else {
+        args.file.display().to_string()
+    };
     let reader: Box<dyn BufRead> = if from_stdin {
         Box::new(std::io::stdin().lock())
     } else {
@@ -45,7 +51,8 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     };
     let mut out = BufWriter::new(std::io::stdout().lock());
     for (number, line) in reader.lines().enumerate() {
-        let line = line.map_err(|error| CliError::Failed(format!("cannot read {name}: {error}")))?;
+        let line =
+            line.map_err(|error| CliError::Failed(format!("cannot read {name}: {error}")))?;
         if line.trim().is_empty() {
             continue;
         }

@@ -13,7 +13,10 @@ use crate::publish::plain_table;
 use crate::yaml::Severity;
 
 #[derive(Debug, ClapArgs)]
-#[command(args_conflicts_with_subcommands = true, after_help = "Examples:\n  wheel questions\n  wheel questions check my-questions.yaml --strict")]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:\n  wheel questions\n  wheel questions check my-questions.yaml --strict"
+)]
 pub(super) struct Args {
     #[command(subcommand)]
     action: Option<Action>,
@@ -43,7 +46,11 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
 
 fn check(paths: &[PathBuf], strict: bool) -> Result<Exit, CliError> {
     let files = bank::read_paths(paths).map_err(CliError::usage)?;
-    let strictness = if strict { Strictness::Published } else { Strictness::Usable };
+    let strictness = if strict {
+        Strictness::Published
+    } else {
+        Strictness::Usable
+    };
     match bank::load(&files, strictness) {
         Ok((bank, warnings)) => {
             for warning in &warnings.0 {
@@ -101,7 +108,15 @@ fn list(questions: &QuestionArgs) -> Result<Exit, CliError> {
         })
         .collect();
     output::result(&plain_table(
-        &["question", "tier", "text", "unit", "reference", "low anchor", "high anchor"],
+        &[
+            "question",
+            "tier",
+            "text",
+            "unit",
+            "reference",
+            "low anchor",
+            "high anchor",
+        ],
         &rows,
     ))?;
     Ok(Exit::Done)

@@ -148,13 +148,17 @@ fn selection(args: &Args) -> Result<Selection, CliError> {
     let tasks = all_tasks
         .0
         .iter()
-        .filter(|task| args.task.is_empty() || args.task.iter().any(|name| name == task.name.as_str()))
+        .filter(|task| {
+            args.task.is_empty() || args.task.iter().any(|name| name == task.name.as_str())
+        })
         .map(|task| Arc::new(task.clone()))
         .collect();
     let mut names = args.model.clone();
     names.dedup();
     if names.is_empty() {
-        let preferred = std::env::var("WHEEL_MODEL").ok().filter(|name| !name.is_empty());
+        let preferred = std::env::var("WHEEL_MODEL")
+            .ok()
+            .filter(|name| !name.is_empty());
         names.push(preferred.unwrap_or_else(|| DEFAULT_MODEL.to_owned()));
     }
     let models = names
@@ -192,7 +196,9 @@ fn items(args: &Args, bank: &Bank) -> Result<Vec<Arc<Item>>, CliError> {
         .items
         .iter()
         .filter(|item| tiers.is_empty() || tiers.contains(&item.tier))
-        .filter(|item| args.item.is_empty() || args.item.iter().any(|name| name == item.id.as_str()))
+        .filter(|item| {
+            args.item.is_empty() || args.item.iter().any(|name| name == item.id.as_str())
+        })
         .take(args.limit.map_or(usize::MAX, |limit| limit as usize))
         .map(|item| Arc::new(item.clone()))
         .collect();
@@ -266,10 +272,19 @@ fn dry_run(args: &Args, selection: &Selection) -> Result<(), CliError> {
             format!("at most {}", grouped(most)),
         ]);
     }
-    let header = ["model", "task", "stored", "calls to make", "prompt tokens", "reply tokens"];
+    let header = [
+        "model",
+        "task",
+        "stored",
+        "calls to make",
+        "prompt tokens",
+        "reply tokens",
+    ];
     output::result(&crate::publish::plain_table(&header, &rows))?;
     for task in &selection.tasks {
-        let Some(condition) = task.conditions.last() else { continue };
+        let Some(condition) = task.conditions.last() else {
+            continue;
+        };
         let prefill = selection.models[0].prefill;
         let conversation = task
             .outline(&selection.items[0], *condition, prefill)
@@ -304,15 +319,20 @@ pub(super) fn prompt_text(conversation: &Conversation) -> String {
     out
 }
 
-async fn ask_all(args: &Args, selection: &Selection) -> Result<(Vec<ModelSummary>, bool), CliError> {
+async fn ask_all(
+    args: &Args,
+    selection: &Selection,
+) -> Result<(Vec<ModelSummary>, bool), CliError> {
     let http = http_client().map_err(CliError::failed)?;
     let mut backends = Vec::new();
     // Everything that can be checked without a call comes first: keys, then files, then weights.
     for model in &selection.models {
         backends.push(match model.provider.dialect {
             Dialect::OpenaiChat => Some(
-                Backend::http(model, &http, timeout(model), |name| std::env::var(name).ok())
-                    .map_err(CliError::usage)?,
+                Backend::http(model, &http, timeout(model), |name| {
+                    std::env::var(name).ok()
+                })
+                .map_err(CliError::usage)?,
             ),
             Dialect::InProcess | Dialect::Scripted => None,
         });
@@ -363,9 +383,14 @@ async fn ask_all(args: &Args, selection: &Selection) -> Result<(Vec<ModelSummary
             jobs: Vec::new(),
         });
         let lane = lanes.last_mut().expect("just pushed");
-        for (file, cell) in cells.iter().enumerate().filter(|(_, cell)| cell.model == place) {
+        for (file, cell) in cells
+            .iter()
+            .enumerate()
+            .filter(|(_, cell)| cell.model == place)
+        {
             debug_assert_eq!(files[file].path(), cell.path);
-            lane.jobs.extend(cell.jobs.iter().map(|job| (file, job.clone())));
+            lane.jobs
+                .extend(cell.jobs.iter().map(|job| (file, job.clone())));
         }
     }
     let recorder = Recorder::start(files);
@@ -386,10 +411,15 @@ async fn ask_all(args: &Args, selection: &Selection) -> Result<(Vec<ModelSummary
 }
 
 /// The first Ctrl-C stops sending and waits for calls in flight, which are paid for; the second drops them.
-fn watch_interrupts(stop: CancellationToken, abort: CancellationToken) -> tokio::task::JoinHandle<()> {
+fn watch_interrupts(
+    stop: CancellationToken,
+    abort: CancellationToken,
+) -> tokio::task::JoinHandle<()> {
     tokio::spawn(async move {
         if tokio::signal::ctrl_c().await.is_ok() {
-            output::note("\nstopping: waiting for the calls in flight; press Ctrl-C again to drop them");
+            output::note(
+                "\nstopping: waiting for the calls in flight; press Ctrl-C again to drop them",
+            );
             stop.cancel();
         }
         if tokio::signal::ctrl_c().await.is_ok() {
@@ -444,9 +474,8 @@ async fn engine(
     .await?;
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
     let workers = model.limits.concurrency.map_or(cores, |n| n as usize);
-    let engine = tokio::task::spawn_blocking(move || {
-        crate::provider::local::Engine::load(&path, workers)
-    });
+    let engine =
+        tokio::task::spawn_blocking(move || crate::provider::local::Engine::load(&path, workers));
     let engine = engine.await.map_err(CliError::failed)?;
     Ok(Arc::new(engine.map_err(CliError::failed)?))
 }
@@ -477,7 +506,11 @@ fn show_scores(args: &Args, selection: &Selection) -> Result<(), CliError> {
     }
     // A run of some of the questions is scored on these; the whole bank is what `wheel score` looks at.
     let bank = Bank {
-        items: selection.items.iter().map(|item| Item::clone(item)).collect(),
+        items: selection
+            .items
+            .iter()
+            .map(|item| Item::clone(item))
+            .collect(),
     };
     let scores = crate::score::score(&records, &bank, &selection.all_tasks);
     let cells: Vec<_> = scores.cells.iter().collect();
@@ -513,12 +546,18 @@ fn report(args: &Args, summaries: &[ModelSummary], interrupted: bool) {
         .iter()
         .any(|summary| summary.not_asked > 0 || !summary.failed.is_empty());
     if (missing || interrupted) && !args.quiet {
-        output::note("every reply so far is kept; type the same command again to ask for what is missing");
+        output::note(
+            "every reply so far is kept; type the same command again to ask for what is missing",
+        );
     }
 }
 
 fn exit_of(summaries: &[ModelSummary], interrupted: bool) -> Exit {
-    let failed = |class| summaries.iter().any(|summary| summary.failed.contains_key(&class));
+    let failed = |class| {
+        summaries
+            .iter()
+            .any(|summary| summary.failed.contains_key(&class))
+    };
     if interrupted {
         Exit::Interrupted
     } else if failed(ErrorClass::Quota) {
@@ -532,4 +571,3 @@ fn exit_of(summaries: &[ModelSummary], interrupted: bool) -> Exit {
         Exit::Done
     }
 }
-

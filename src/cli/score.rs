@@ -8,7 +8,9 @@ use crate::publish::{cells_table, models_table, scores_json};
 use crate::score::{Scores, score};
 
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Examples:\n  wheel score\n  wheel score --model gpt-5.4-nano --json | jq '.cells[].index'")]
+#[command(
+    after_help = "Examples:\n  wheel score\n  wheel score --model gpt-5.4-nano --json | jq '.cells[].index'"
+)]
 pub(super) struct Args {
     #[command(flatten)]
     store: StoreArgs,

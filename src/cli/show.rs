@@ -12,7 +12,9 @@ use crate::store::{self, Record, cell_path};
 use crate::task::Task;
 
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Examples:\n  wheel show --task ticket --item everest-height --condition high\n  wheel show --model gpt-5.4-nano --task classic --item everest-height")]
+#[command(
+    after_help = "Examples:\n  wheel show --task ticket --item everest-height --condition high\n  wheel show --model gpt-5.4-nano --task classic --item everest-height"
+)]
 pub(super) struct Args {
     #[command(flatten)]
     store: StoreArgs,
@@ -55,13 +57,20 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         Some(condition) => {
             let known: Vec<String> = task.conditions.iter().map(ToString::to_string).collect();
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            return Err(unknown("condition of this task", &condition.to_string(), &known));
+            return Err(unknown(
+                "condition of this task",
+                &condition.to_string(),
+                &known,
+            ));
         }
         None => task.conditions.clone(),
     };
     let records = stored(args, task, item)?;
     if args.json {
-        for record in records.iter().filter(|record| conditions.contains(&record.condition)) {
+        for record in records
+            .iter()
+            .filter(|record| conditions.contains(&record.condition))
+        {
             output::result(&serde_json::to_string(record).map_err(CliError::failed)?)?;
         }
         return Ok(Exit::Done);
@@ -113,8 +122,14 @@ fn prompt_alone(
     item: &Item,
     condition: Condition,
 ) -> Result<String, CliError> {
-    let conversation = task.outline(item, condition, false).map_err(CliError::usage)?;
-    let asked = if args.model.is_some() { "not asked yet" } else { "prompt" };
+    let conversation = task
+        .outline(item, condition, false)
+        .map_err(CliError::usage)?;
+    let asked = if args.model.is_some() {
+        "not asked yet"
+    } else {
+        "prompt"
+    };
     Ok(format!(
         "=== {} · {} · {condition} · {asked}\n{}",
         task.name,
@@ -136,16 +151,27 @@ fn sample_text(sample: &CellSample<'_>, records: &[Record], item: &Item, task: &
         record.sent.provider,
         record.sent.model,
         record.clock.started,
-        sent("temperature", sampling.temperature.map(|value| value.to_string())).unwrap_or_default(),
+        sent(
+            "temperature",
+            sampling.temperature.map(|value| value.to_string())
+        )
+        .unwrap_or_default(),
         sent("top_p", sampling.top_p.map(|value| value.to_string())).unwrap_or_default(),
         sent("seed", sampling.seed.map(|value| value.to_string())).unwrap_or_default(),
-        sent("output limit", sampling.max_output_tokens.map(|value| value.to_string())).unwrap_or_default(),
+        sent(
+            "output limit",
+            sampling.max_output_tokens.map(|value| value.to_string())
+        )
+        .unwrap_or_default(),
         sent("effort", sampling.reasoning_effort.clone()).unwrap_or_default(),
     ));
     if !sample.current_wording {
         out.push_str("asked in another wording than that of today's task and question\n");
     }
-    for failed in records.iter().filter(|other| other.key == record.key && other.error.is_some()) {
+    for failed in records
+        .iter()
+        .filter(|other| other.key == record.key && other.error.is_some())
+    {
         if let Some(error) = &failed.error {
             out.push_str(&format!(
                 "attempt {} failed: {}: {}\n",
@@ -183,7 +209,10 @@ fn sample_text(sample: &CellSample<'_>, records: &[Record], item: &Item, task: &
         if let Some(comparison) = reading.comparison {
             out.push_str(&format!("; compared: {comparison}"));
         }
-        if sample.anchor.is_some_and(|anchor| reading.contradicts(anchor)) {
+        if sample
+            .anchor
+            .is_some_and(|anchor| reading.contradicts(anchor))
+        {
             out.push_str("; the comparison contradicts the estimate");
         }
     }

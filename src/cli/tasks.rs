@@ -10,7 +10,10 @@ use crate::publish::plain_table;
 use crate::task;
 
 #[derive(Debug, ClapArgs)]
-#[command(args_conflicts_with_subcommands = true, after_help = "Examples:\n  wheel tasks\n  wheel tasks check my-tasks/")]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:\n  wheel tasks\n  wheel tasks check my-tasks/"
+)]
 pub(super) struct Args {
     #[command(subcommand)]
     action: Option<Action>,
@@ -34,7 +37,10 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     if let Some(Action::Check { folder }) = &args.action {
         let files = task::read_folder(folder).map_err(CliError::usage)?;
         if files.is_empty() {
-            return Err(CliError::Usage(format!("{} holds no .yaml file", folder.display())));
+            return Err(CliError::Usage(format!(
+                "{} holds no .yaml file",
+                folder.display()
+            )));
         }
         let tasks = task::load(&files).map_err(CliError::usage)?;
         output::result(&format!("{} tasks are fit to run", tasks.0.len()))?;
@@ -59,7 +65,13 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         })
         .collect();
     output::result(&plain_table(
-        &["task", "title", "conditions", "prompts", "what stands before the question"],
+        &[
+            "task",
+            "title",
+            "conditions",
+            "prompts",
+            "what stands before the question",
+        ],
         &rows,
     ))?;
     let total: usize = tasks

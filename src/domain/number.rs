@@ -120,7 +120,10 @@ mod tests {
         assert_eq!(round_significant(6250.0, 2), 6300.0);
         assert_eq!(plain(round_significant(0.012_345, 2)), "0.012");
         assert_eq!(plain(round_significant(999.0, 2)), "1000");
-        assert_eq!(plain(round_significant(1e23, 2)), "100000000000000000000000");
+        assert_eq!(
+            plain(round_significant(1e23, 2)),
+            "100000000000000000000000"
+        );
     }
 
     #[test]

@@ -81,8 +81,8 @@ fn read_file(document: &Document, registry: &mut Registry, faults: &mut Faults) 
     let models = root.list("models");
     root.close();
     for node in providers {
-        if let Some(provider) = Fields::open(document, node, "a provider", faults)
-            .and_then(read_provider)
+        if let Some(provider) =
+            Fields::open(document, node, "a provider", faults).and_then(read_provider)
         {
             replace(&mut registry.providers, provider, |a, b| a.name == b.name);
         }
@@ -150,7 +150,11 @@ fn read_weights(mut fields: Fields<'_, '_>) -> Option<Weights> {
     let python_member = fields.scalar("python_member").map(|scalar| scalar.text);
     fields.close();
     let name = name?.text;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a file size below 2^53")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a file size below 2^53"
+    )]
     Some(Weights {
         about: about.map_or_else(|| name.clone(), |about| about.text),
         name,
@@ -173,7 +177,12 @@ fn read_model(
     if let Some(name) = &name {
         fields.call(format!("model `{}`", name.text));
         if names.contains(&name.text) {
-            fields.fault("name", name.at, "the name is given twice in this file", "replies are stored by name: give each entry its own");
+            fields.fault(
+                "name",
+                name.at,
+                "the name is given twice in this file",
+                "replies are stored by name: give each entry its own",
+            );
         }
         names.push(name.text.clone());
     }
@@ -273,7 +282,12 @@ fn read_limits(fields: &mut Fields<'_, '_>) -> Limits {
         fields.count(field).filter(|value| {
             if *value == 0 {
                 let at = fields.at();
-                fields.fault(field, at, "must be at least 1", "drop the line for no limit");
+                fields.fault(
+                    field,
+                    at,
+                    "must be at least 1",
+                    "drop the line for no limit",
+                );
             }
             *value > 0
         })
@@ -327,7 +341,12 @@ fn read_price(fields: &mut Fields<'_, '_>) -> Option<Price> {
         match read.filter(|value| !value.is_sign_negative()) {
             Some(value) => Some(UsdPerMTok(value)),
             None => {
-                fields.fault(field, scalar.at, "is not a price", "US dollars per million tokens, such as 0.20");
+                fields.fault(
+                    field,
+                    scalar.at,
+                    "is not a price",
+                    "US dollars per million tokens, such as 0.20",
+                );
                 None
             }
         }

@@ -19,13 +19,19 @@ pub enum ResolveError {
         known: String,
     },
     /// An address without the model's name after `#`.
-    #[error("`{0}` names no model: write the address, `#` and the model, such as http://localhost:8000/v1#name")]
+    #[error(
+        "`{0}` names no model: write the address, `#` and the model, such as http://localhost:8000/v1#name"
+    )]
     NoModelInAddress(String),
     /// Credentials in an address.
-    #[error("the address holds a password: keep keys in an environment variable named in models.yaml")]
+    #[error(
+        "the address holds a password: keep keys in an environment variable named in models.yaml"
+    )]
     PasswordInAddress,
     /// A provider that cannot be used without an entry.
-    #[error("provider `{0}` has no address of its own: write the address, `#` and the model, or add an entry to models.yaml")]
+    #[error(
+        "provider `{0}` has no address of its own: write the address, `#` and the model, or add an entry to models.yaml"
+    )]
     NoAddress(String),
 }
 
@@ -40,11 +46,15 @@ pub fn resolve(name: &str, registry: &Registry) -> Result<Model, ResolveError> {
         return Ok(model.clone());
     }
     let path = std::path::Path::new(name);
-    if path.extension().is_some_and(|extension| extension == "gguf") {
+    if path
+        .extension()
+        .is_some_and(|extension| extension == "gguf")
+    {
         return adhoc(name, "local", name, registry, None);
     }
     if name.starts_with("http://") || name.starts_with("https://") {
-        let Some((address, model_id)) = name.split_once('#').filter(|(_, id)| !id.is_empty()) else {
+        let Some((address, model_id)) = name.split_once('#').filter(|(_, id)| !id.is_empty())
+        else {
             return Err(ResolveError::NoModelInAddress(name.to_owned()));
         };
         if url::Url::parse(address).is_ok_and(|url| url.password().is_some()) {

@@ -4,7 +4,8 @@
 #[must_use]
 pub fn looks_like_key(text: &str) -> bool {
     const PREFIXES: [&str; 12] = [
-        "sk-", "sk_", "xai-", "AIza", "gsk_", "hf_", "pplx-", "r8_", "tgp_", "ghp_", "glpat-", "Bearer ",
+        "sk-", "sk_", "xai-", "AIza", "gsk_", "hf_", "pplx-", "r8_", "tgp_", "ghp_", "glpat-",
+        "Bearer ",
     ];
     let text = text.trim();
     if text.len() < 12 {

@@ -39,8 +39,23 @@ static ANSWER: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a literal pattern")
 });
 
-/// The places of numbers that belong to comparisons, in order.
-pub(super) fn compared_numbers(text: &str, asked: &Asked) -> Vec<(usize, usize, Comparison, f64)> {
+/// A number that belongs to a comparison.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Compared {
+    start: usize,
+    end: usize,
+    side: Comparison,
+    value: f64,
+}
+
+/// Whether a place lies in one of the numbers, which stand in order.
+pub(super) fn is_compared(compared: &[Compared], at: usize) -> bool {
+    let next = compared.partition_point(|number| number.start <= at);
+    next > 0 && at < compared[next - 1].end
+}
+
+/// The numbers that belong to comparisons, in order.
+pub(super) fn compared_numbers(text: &str, asked: &Asked) -> Vec<Compared> {
     let mut found = Vec::new();
     let restated = RESTATED.find_iter(text).map(|hit| (hit.end(), None));
     let compared = COMPARED.captures_iter(text).map(|hit| {
@@ -54,7 +69,9 @@ pub(super) fn compared_numbers(text: &str, asked: &Asked) -> Vec<(usize, usize, 
     for (end, side) in restated.chain(compared) {
         let mut cursor = Cursor::new(text, end);
         cursor.skip_while(|c| matches!(c, ' ' | '*' | '_' | '~' | '≈' | '#'));
-        for word in ["about", "the", "number", "anchor", "value", "of", "a", "some"] {
+        for word in [
+            "about", "the", "number", "anchor", "value", "of", "a", "some",
+        ] {
             if cursor.eat_phrase(word) {
                 cursor.skip_blanks();
             }
@@ -67,11 +84,16 @@ pub(super) fn compared_numbers(text: &str, asked: &Asked) -> Vec<(usize, usize, 
             }
             let value = number.value().unwrap_or(f64::NAN);
             let side = side.unwrap_or(Comparison::More);
-            found.push((start, cursor.at(), side, value));
+            found.push(Compared {
+                start,
+                end: cursor.at(),
+                side,
+                value,
+            });
         }
     }
-    found.sort_by_key(|(start, ..)| *start);
-    found.dedup_by_key(|(start, ..)| *start);
+    found.sort_by_key(|number| number.start);
+    found.dedup_by_key(|number| number.start);
     found
 }
 
@@ -79,16 +101,24 @@ pub(super) fn compared_numbers(text: &str, asked: &Asked) -> Vec<(usize, usize, 
 ///
 /// The last plain "more" or "less" at the head of a line or sentence wins; without one, the last comparison with
 /// the anchor itself.
-pub(super) fn read_comparison(text: &str, anchor: Option<f64>, asked: &Asked) -> Option<Comparison> {
+pub(super) fn read_comparison(
+    text: &str,
+    anchor: Option<f64>,
+    asked: &Asked,
+) -> Option<Comparison> {
     let restated: Vec<(usize, usize)> = RESTATED
         .find_iter(text)
         .map(|hit| (hit.start(), hit.end()))
         .collect();
-    let in_question = |at: usize| restated.iter().any(|(start, end)| (*start..*end).contains(&at));
-    let compared = compared_numbers(text, asked);
-    let is_anchor = |value: f64| {
-        anchor.is_none_or(|anchor| (value - anchor).abs() <= anchor.abs() * 1e-9)
+    // The restated question that begins last before a place.
+    let question_before = |at: usize| {
+        let next = restated.partition_point(|(start, _)| *start <= at);
+        next.checked_sub(1).map(|place| restated[place].1)
     };
+    let in_question = |at: usize| question_before(at).is_some_and(|end| at < end);
+    let compared = compared_numbers(text, asked);
+    let is_anchor =
+        |value: f64| anchor.is_none_or(|anchor| (value - anchor).abs() <= anchor.abs() * 1e-9);
     let mut answer = None;
     for hit in ANSWER.captures_iter(text) {
         let (place, side) = match (hit.name("more"), hit.name("less")) {
@@ -97,15 +127,16 @@ pub(super) fn read_comparison(text: &str, anchor: Option<f64>, asked: &Asked) ->
             _ => continue,
         };
         // "More than 500 people …" speaks of another number.
+        let next = compared.partition_point(|number| number.start <= place.end());
         let other_number = compared
-            .iter()
-            .find(|(start, ..)| *start > place.end() && *start < place.end() + 24)
-            .is_some_and(|(_, _, _, value)| !is_anchor(*value));
+            .get(next)
+            .is_some_and(|number| number.start < place.end() + 24 && !is_anchor(number.value));
         let word_follows = text[place.end()..]
             .trim_start_matches([' ', '*', '_'])
             .starts_with(char::is_alphabetic);
-        let than = text[place.end()..].trim_start().to_lowercase();
-        let than = ["than", "als", "de ", "di ", "dan", "чем"].iter().any(|word| than.starts_with(word));
+        let mut behind = Cursor::new(text, place.end());
+        behind.skip_while(char::is_whitespace);
+        let than = behind.eat_any_phrase(&["than", "als", "de", "di", "dan", "чем"]);
         let heads_line = text[place.end()..].starts_with(['\n', '*', '_']) || !word_follows;
         if !in_question(place.start()) && !other_number && (heads_line || than) {
             answer = Some(side);
@@ -115,10 +146,11 @@ pub(super) fn read_comparison(text: &str, anchor: Option<f64>, asked: &Asked) ->
         compared
             .iter()
             .rev()
-            .find(|(start, _, _, value)| {
-                let question = restated.iter().any(|(_, end)| *start >= *end && *start < *end + 8);
-                !question && anchor.is_some() && is_anchor(*value)
+            .find(|number| {
+                let question =
+                    question_before(number.start).is_some_and(|end| number.start < end + 8);
+                !question && anchor.is_some() && is_anchor(number.value)
             })
-            .map(|(_, _, side, _)| *side)
+            .map(|number| number.side)
     })
 }

@@ -24,8 +24,20 @@ pub(super) enum Labels {
 }
 
 const QUALIFIERS: [&str; 14] = [
-    "low", "lower", "high", "upper", "min", "minimum", "max", "maximum", "best case", "worst case",
-    "optimistic", "pessimistic", "bound", "range",
+    "low",
+    "lower",
+    "high",
+    "upper",
+    "min",
+    "minimum",
+    "max",
+    "maximum",
+    "best case",
+    "worst case",
+    "optimistic",
+    "pessimistic",
+    "bound",
+    "range",
 ];
 
 /// Looks from the last label backwards, so that no text is read twice.
@@ -62,7 +74,9 @@ fn label_places(text: &str) -> Vec<usize> {
         if is_word {
             let before = text[..start].chars().next_back();
             let after = text[end..].chars().next();
-            if !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric) {
+            if !before.is_some_and(char::is_alphanumeric)
+                && !after.is_some_and(char::is_alphanumeric)
+            {
                 places.push(start);
             }
         }
@@ -92,12 +106,12 @@ fn read_one(text: &str, start: usize, asked: &Asked) -> Labelled {
         }
         is_dash && spaced
     };
-    let line = text[cursor.at()..].find('\n').map(|end| cursor.at() + end);
+    let line = cursor.at();
     if placeholder(cursor) {
         return Labelled::Placeholder;
     }
     skip_to_value(&mut cursor, separated);
-    let crossed = line.is_some_and(|end| cursor.at() > end);
+    let crossed = text[line..cursor.at()].contains('\n');
     if crossed {
         bullet(&mut cursor);
         if placeholder(cursor) {
@@ -116,15 +130,13 @@ fn read_one(text: &str, start: usize, asked: &Asked) -> Labelled {
         return Labelled::Nothing;
     }
     let found = match found {
-        Found::Value(_) | Found::Bad(NoValue::Ambiguous) => {
-            match equation(value_start, asked) {
-                Some(Found::Value(value)) if !bounded => {
-                    return Labelled::Value(value, Rule::LabelEquation);
-                }
-                Some(Found::Bad(why)) => return Labelled::Bad(why, Rule::LabelEquation),
-                _ => found,
+        Found::Value(_) | Found::Bad(NoValue::Ambiguous) => match equation(value_start, asked) {
+            Some(Found::Value(value)) if !bounded => {
+                return Labelled::Value(value, Rule::LabelEquation);
             }
-        }
+            Some(Found::Bad(why)) => return Labelled::Bad(why, Rule::LabelEquation),
+            _ => found,
+        },
         other => other,
     };
     match found {
@@ -186,7 +198,10 @@ fn another_below(cursor: Cursor<'_>, value: f64, asked: &Asked) -> bool {
     let Some((tail, below)) = rest.split_once('\n') else {
         return false;
     };
-    if !tail.trim_matches([' ', '.', '*', '_', '`', '\t']).is_empty() {
+    if !tail
+        .trim_matches([' ', '.', '*', '_', '`', '\t'])
+        .is_empty()
+    {
         return false;
     }
     let next = below.trim_start().lines().next().unwrap_or_default();
@@ -211,7 +226,10 @@ fn list_marker(cursor: Cursor<'_>) -> bool {
     at.at() > cursor.at()
         && (at.eat(".") || at.eat(")"))
         && at.peek() == Some(' ')
-        && at.rest().trim_start().starts_with(|c: char| !c.is_ascii_digit())
+        && at
+            .rest()
+            .trim_start()
+            .starts_with(|c: char| !c.is_ascii_digit())
 }
 
 /// The format's stand-in, not filled in.
@@ -236,7 +254,11 @@ fn placeholder(cursor: Cursor<'_>) -> bool {
             }
         }
     }
-    if rest.starts_with("___") || rest.starts_with("...") || rest.starts_with('…') || rest.starts_with('?') {
+    if rest.starts_with("___")
+        || rest.starts_with("...")
+        || rest.starts_with('…')
+        || rest.starts_with('?')
+    {
         return true;
     }
     matches!(at.word(), "X" | "x" | "XX" | "XXX" | "N" | "XXXX")
@@ -260,7 +282,11 @@ fn equation(start: Cursor<'_>, asked: &Asked) -> Option<Found> {
             '=' | '≈' if sum => last = Some(at + c.len_utf8()),
             // A clause ends the sum: what follows is a comment.
             ';' => break,
-            ',' | '.' if line[at..].len() > 1 && line[at + 1..].starts_with(' ') && last.is_none() => break,
+            ',' | '.'
+                if line[at..].len() > 1 && line[at + 1..].starts_with(' ') && last.is_none() =>
+            {
+                break;
+            }
             _ => {}
         }
     }

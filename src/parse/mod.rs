@@ -15,7 +15,7 @@ mod value;
 mod visible;
 mod words;
 
-use comparison::{compared_numbers, read_comparison};
+use comparison::{compared_numbers, is_compared, read_comparison};
 use cursor::Cursor;
 use label::{Labels, read_labels};
 use number::number_at;
@@ -85,11 +85,7 @@ fn without_label(text: &str, asked: &Asked) -> (Result<f64, NoValue>, Rule) {
         return (Err(NoValue::Refusal), Rule::Declined);
     }
     let compared = compared_numbers(text, asked);
-    let mut free = numbers(text).filter(|at| {
-        !compared
-            .iter()
-            .any(|(start, end, ..)| (*start..*end).contains(at))
-    });
+    let mut free = numbers(text).filter(|at| !is_compared(&compared, *at));
     match (free.next(), free.next()) {
         (None, _) if compared.is_empty() => (Err(NoValue::NoNumber), Rule::NoNumber),
         (None, _) => (Err(NoValue::NoNumber), Rule::ComparisonOnly),
@@ -151,7 +147,8 @@ fn numbers(text: &str) -> impl Iterator<Item = usize> {
             let next = cursor.rest().find(|c: char| c.is_ascii_digit())?;
             cursor.skip(next);
             let start = cursor.at();
-            let before = text[..start].chars().next_back();
+            // "H2" and "GPT-4" are names.
+            let before = text[..start].trim_end_matches('-').chars().next_back();
             let attached = before.is_some_and(char::is_alphabetic);
             if number_at(&mut cursor).is_none() {
                 cursor.bump();

@@ -42,7 +42,10 @@ impl Number {
     pub(super) fn times(&mut self, factor: f64) {
         // Powers of ten join the exponent: no rounding is lost.
         let text = format!("{factor:e}");
-        match text.strip_prefix("1e").and_then(|power| power.parse::<i64>().ok()) {
+        match text
+            .strip_prefix("1e")
+            .and_then(|power| power.parse::<i64>().ok())
+        {
             Some(power) => self.exponent = self.exponent.saturating_add(power),
             None => self.factor *= factor,
         }
@@ -61,7 +64,8 @@ impl Number {
             .parse()
             .map_err(|_| NoValue::NotFinite)?;
         let value = magnitude * self.factor;
-        let nonzero = self.factor != 0.0 && self.digits.contains(|c: char| ('1'..='9').contains(&c));
+        let nonzero =
+            self.factor != 0.0 && self.digits.contains(|c: char| ('1'..='9').contains(&c));
         if !value.is_finite() || (value == 0.0 && nonzero) {
             return Err(NoValue::NotFinite);
         }
@@ -169,7 +173,9 @@ fn grouped_digits(cursor: &mut Cursor<'_>) -> Option<Result<String, ()>> {
     let mut marks = Vec::new();
     loop {
         let mut ahead = *cursor;
-        let Some(mark) = mark_at(&mut ahead) else { break };
+        let Some(mark) = mark_at(&mut ahead) else {
+            break;
+        };
         let group = digit_run(&mut ahead);
         let groups_here = match mark {
             // A space or the like groups only full threes; anything else ends the number.
@@ -213,7 +219,9 @@ fn join(groups: &[&str], marks: &[Mark]) -> Result<String, ()> {
     if !same {
         // The later mark is the decimal one; all before it must group.
         let before = &marks[..marks.len() - 1];
-        let alike = before.iter().all(|mark| *mark == before[0] && *mark != last);
+        let alike = before
+            .iter()
+            .all(|mark| *mark == before[0] && *mark != last);
         let whole = &groups[..groups.len() - 1];
         let fits = threes(whole) || (before[0] == Mark::Comma && indian(whole));
         let decimal_mark = matches!(last, Mark::Comma | Mark::Dot);
@@ -225,7 +233,9 @@ fn join(groups: &[&str], marks: &[Mark]) -> Result<String, ()> {
     }
     match (last, marks.len()) {
         (Mark::Dot, 1) => Ok(decimal(groups)),
-        (Mark::Comma, 1) if groups[1].len() != 3 || groups[0].starts_with('0') => Ok(decimal(groups)),
+        (Mark::Comma, 1) if groups[1].len() != 3 || groups[0].starts_with('0') => {
+            Ok(decimal(groups))
+        }
         (Mark::Comma, _) if threes(groups) || indian(groups) => Ok(groups.concat()),
         (Mark::Dot | Mark::Other(_), _) if threes(groups) => Ok(groups.concat()),
         _ => Err(()),

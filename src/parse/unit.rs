@@ -298,8 +298,17 @@ impl Asked {
         matches!(
             self.base(),
             Some(
-                Millimeter | Centimeter | Meter | Kilometer | Inch | Foot | Yard | Mile
-                    | NauticalMile | LightYear | AstronomicalUnit
+                Millimeter
+                    | Centimeter
+                    | Meter
+                    | Kilometer
+                    | Inch
+                    | Foot
+                    | Yard
+                    | Mile
+                    | NauticalMile
+                    | LightYear
+                    | AstronomicalUnit
             )
         )
     }
@@ -337,17 +346,18 @@ pub(super) fn sign_at(cursor: &mut Cursor<'_>) -> Option<Base> {
 }
 
 /// Reads the unit that begins here and moves behind it. One-letter symbols count only where they can be meant.
-pub(super) fn unit_at(cursor: &mut Cursor<'_>, asked: &Asked, symbols_freely: bool) -> Option<Unit> {
+pub(super) fn unit_at(
+    cursor: &mut Cursor<'_>,
+    asked: &Asked,
+    symbols_freely: bool,
+) -> Option<Unit> {
     let mut ahead = *cursor;
     if ahead.eat("%") {
         *cursor = ahead;
         return Some(Unit::plain(Percent));
     }
     let mut power = 1;
-    for (phrases, value) in [
-        (["square", "sq.", "sq"], 2),
-        (["cubic", "cu.", "cu"], 3),
-    ] {
+    for (phrases, value) in [(["square", "sq.", "sq"], 2), (["cubic", "cu.", "cu"], 3)] {
         if ahead.eat_any_phrase(&phrases) {
             power = value;
             ahead.skip_blanks();
@@ -423,7 +433,14 @@ fn base_at(cursor: &mut Cursor<'_>, asked: &Asked, symbols_freely: bool) -> Opti
 }
 
 fn power_at(cursor: &mut Cursor<'_>) -> Option<u8> {
-    for (text, power) in [("²", 2), ("³", 3), ("^2", 2), ("^3", 3), ("^{2}", 2), ("^{3}", 3)] {
+    for (text, power) in [
+        ("²", 2),
+        ("³", 3),
+        ("^2", 2),
+        ("^3", 3),
+        ("^{2}", 2),
+        ("^{3}", 3),
+    ] {
         if cursor.eat(text) {
             return Some(power);
         }

@@ -61,8 +61,16 @@ const BOUND: [&str; 24] = [
 ];
 
 const OR_BEYOND: [&str; 10] = [
-    "or more", "or less", "or fewer", "or higher", "or lower", "or above", "or below", "and up",
-    "or greater", "and above",
+    "or more",
+    "or less",
+    "or fewer",
+    "or higher",
+    "or lower",
+    "or above",
+    "or below",
+    "and up",
+    "or greater",
+    "and above",
 ];
 
 /// Skips what may stand between a label and its value: blanks, markup, brackets, words for "about".
@@ -72,8 +80,10 @@ pub(super) fn skip_to_value(cursor: &mut Cursor<'_>, lines: bool) {
     loop {
         let start = cursor.at();
         cursor.skip_while(|c| {
-            matches!(c, ' ' | '\t' | '*' | '_' | '`' | '"' | '\'' | '(' | '[' | '{' | '~' | '≈' | '∼' | '≃')
-                || (lines && c == '\n')
+            matches!(
+                c,
+                ' ' | '\t' | '*' | '_' | '`' | '"' | '\'' | '(' | '[' | '{' | '~' | '≈' | '∼' | '≃'
+            ) || (lines && c == '\n')
         });
         for latex in ["\\boxed", "\\(", "\\[", "\\fbox"] {
             cursor.eat(latex);
@@ -105,7 +115,8 @@ pub(super) fn value_at(cursor: &mut Cursor<'_>, asked: &Asked) -> Found {
     }
     let mut currency = sign_at(&mut at);
     at.skip_blanks();
-    if currency.is_none() {
+    // The tables of units are long: they are tried only where a number is near enough to follow.
+    if currency.is_none() && at.rest().bytes().take(24).any(|byte| byte.is_ascii_digit()) {
         let mut named = at;
         if let Some(unit) = unit_at(&mut named, asked, false) {
             named.skip_blanks();
@@ -141,8 +152,7 @@ pub(super) fn value_at(cursor: &mut Cursor<'_>, asked: &Asked) -> Found {
     match scales_at(&mut at, asked) {
         Scale::Unclear => bad = bad.or(Some(NoValue::Ambiguous)),
         Scale::Times(scale) if Some(scale) == asked.scale => {}
-        Scale::Times(scale) if at.at() != before_scale.at() && asked.scale.is_some() => {
-            let _ = scale;
+        Scale::Times(_) if at.at() != before_scale.at() && asked.scale.is_some() => {
             bad = bad.or(Some(NoValue::UnitMismatch));
         }
         Scale::Times(scale) => number.times(scale),
@@ -154,7 +164,7 @@ pub(super) fn value_at(cursor: &mut Cursor<'_>, asked: &Asked) -> Found {
     let end = at;
     let mut tail = at;
     skip_closing(&mut tail);
-    if goes_on(tail, asked) {
+    if goes_on(tail) {
         bad = bad.or(Some(NoValue::Ambiguous));
     }
     let mut unit_place = at;
@@ -176,12 +186,16 @@ pub(super) fn value_at(cursor: &mut Cursor<'_>, asked: &Asked) -> Found {
             }
             unit_place = behind;
             skip_closing(&mut unit_place);
-            if goes_on(unit_place, asked) {
+            if goes_on(unit_place) {
                 bad = bad.or(Some(NoValue::Ambiguous));
             }
         }
     }
-    *cursor = if unit_place.at() > end.at() { unit_place } else { end };
+    *cursor = if unit_place.at() > end.at() {
+        unit_place
+    } else {
+        end
+    };
     match (bad, number.value()) {
         (Some(bad), _) => Found::Bad(bad),
         (None, Ok(value)) => Found::Value(value),
@@ -199,7 +213,12 @@ fn digits_or_words(cursor: &mut Cursor<'_>) -> Option<Lexeme> {
     let single = !cursor.rest()[..at.at() - cursor.at()].contains([' ', '-']);
     let mut after = at;
     after.skip_blanks();
-    if single && matches!(after.word().to_lowercase().as_str(), "of" | "could" | "can" | "might" | "would" | "may") {
+    if single
+        && matches!(
+            after.word().to_lowercase().as_str(),
+            "of" | "could" | "can" | "might" | "would" | "may"
+        )
+    {
         return None;
     }
     *cursor = at;
@@ -210,10 +229,17 @@ fn bound_at(cursor: &mut Cursor<'_>) -> bool {
     let mut at = *cursor;
     let found = if at.rest().starts_with('<') {
         // A closing bracket close by makes it a kept placeholder bracket.
-        !at.rest().chars().skip(1).take(60).take_while(|c| *c != '\n').any(|c| c == '>')
+        !at.rest()
+            .chars()
+            .skip(1)
+            .take(60)
+            .take_while(|c| *c != '\n')
+            .any(|c| c == '>')
             && at.eat("<")
     } else {
-        [">=", "<=", ">", "≥", "≤", "=>"].iter().any(|sign| at.eat(sign))
+        [">=", "<=", ">", "≥", "≤", "=>"]
+            .iter()
+            .any(|sign| at.eat(sign))
             || at.eat_any_phrase(&BOUND)
     };
     if found {
@@ -229,7 +255,9 @@ fn infinite(cursor: &mut Cursor<'_>) -> bool {
     if !at.eat("-") {
         at.eat("+");
     }
-    let found = at.eat("∞") || at.eat("\\infty") || at.eat_any_phrase(&["infinity", "infinite", "inf", "nan", "unendlich"]);
+    let found = at.eat("∞")
+        || at.eat("\\infty")
+        || at.eat_any_phrase(&["infinity", "infinite", "inf", "nan", "unendlich"]);
     if found {
         *cursor = at;
     }
@@ -262,7 +290,7 @@ fn skip_closing(cursor: &mut Cursor<'_>) {
 }
 
 /// Whether the value goes on as a range, a list, a bound or a sum.
-fn goes_on(cursor: Cursor<'_>, asked: &Asked) -> bool {
+fn goes_on(cursor: Cursor<'_>) -> bool {
     let mut at = cursor;
     if at.eat("+") && !at.rest().trim_start_matches(' ').starts_with(['/', '-']) {
         return true;
@@ -272,15 +300,22 @@ fn goes_on(cursor: Cursor<'_>, asked: &Asked) -> bool {
     if at.eat_any_phrase(&OR_BEYOND) {
         return true;
     }
-    let joined = ["-", "–", "—", "‒", "−", "..", "…", "×", "*", "·", "÷", "/", "+", ";", "&", "~", "→"]
-        .iter()
-        .any(|mark| at.eat(mark))
+    let joined = [
+        "-", "–", "—", "‒", "−", "..", "…", "×", "*", "·", "÷", "/", "+", ";", "&", "~", "→",
+    ]
+    .iter()
+    .any(|mark| at.eat(mark))
         || at.eat_any_phrase(&["to", "or", "and", "bis", "a", "à", "x"])
         || (at.eat(",") && at.rest().starts_with(' '));
     if !joined {
         return false;
     }
-    at.skip_while(|c| matches!(c, ' ' | '\t' | '~' | '≈' | '.' | '-' | '$' | '€' | '£' | '*'));
+    at.skip_while(|c| {
+        matches!(
+            c,
+            ' ' | '\t' | '~' | '≈' | '.' | '-' | '$' | '€' | '£' | '*'
+        )
+    });
     at.eat_any_phrase(&ABOUT);
     at.skip_blanks();
     sign_at(&mut at);
@@ -294,9 +329,11 @@ fn goes_on(cursor: Cursor<'_>, asked: &Asked) -> bool {
             let mut words = start;
             let before = words.at();
             number_words_at(&mut words).is_some()
-                && words.rest()[..].chars().next().is_none_or(|c| !c.is_alphanumeric())
+                && words.rest()[..]
+                    .chars()
+                    .next()
+                    .is_none_or(|c| !c.is_alphanumeric())
                 && start.rest()[..words.at() - before].contains(' ')
-                && asked.unit.is_none_or(|_| true)
         }
     }
 }

@@ -11,8 +11,10 @@ static THINKING_TAG: LazyLock<Regex> = LazyLock::new(|| {
 
 /// End-of-text and turn tokens that servers leak.
 static SPECIAL_TOKEN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)</?s>|<\|[a-z_ ]{1,30}\|>|<(?:eos|bos|pad|end_of_turn|start_of_turn)>|\[/?INST\]")
-        .expect("a literal pattern")
+    Regex::new(
+        r"(?i)</?s>|<\|[a-z_ ]{1,30}\|>|<(?:eos|bos|pad|end_of_turn|start_of_turn)>|\[/?INST\]",
+    )
+    .expect("a literal pattern")
 });
 
 /// LaTeX that stands for one character, or for none.
@@ -82,9 +84,15 @@ fn plain_char(c: char) -> Option<char> {
         return (c != '\r').then_some(c);
     }
     let plain = match c {
-        '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => ' ',
+        '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => {
+            ' '
+        }
         // Zero-width characters and direction marks.
-        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{ad}' => {
+        '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{2069}'
+        | '\u{feff}'
+        | '\u{ad}' => {
             return None;
         }
         '\u{2028}' | '\u{2029}' | '\u{85}' => '\n',
@@ -103,16 +111,13 @@ fn plain_char(c: char) -> Option<char> {
 
 /// Zeros of the decimal digits of all scripts (Unicode general category Nd); each begins a run of ten.
 const ZEROS: [u32; 74] = [
-    0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66,
-    0xbe6, 0xc66, 0xce6, 0xd66, 0xde6, 0xe50, 0xed0, 0xf20,
-    0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90,
-    0x1b50, 0x1bb0, 0x1c40, 0x1c50, 0xa620, 0xa8d0, 0xa900, 0xa9d0,
-    0xa9f0, 0xaa50, 0xabf0, 0x104a0, 0x10d30, 0x10d40, 0x11066, 0x110f0,
-    0x11136, 0x111d0, 0x112f0, 0x11450, 0x114d0, 0x11650, 0x116c0, 0x116d0,
-    0x116da, 0x11730, 0x118e0, 0x11950, 0x11bf0, 0x11c50, 0x11d50, 0x11da0,
-    0x11f50, 0x16130, 0x16a60, 0x16ac0, 0x16b50, 0x16d70, 0x1ccf0, 0x1d7ce,
-    0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e4f0, 0x1e5f1,
-    0x1e950, 0x1fbf0,
+    0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6,
+    0xe50, 0xed0, 0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50,
+    0x1bb0, 0x1c40, 0x1c50, 0xa620, 0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0x104a0,
+    0x10d30, 0x10d40, 0x11066, 0x110f0, 0x11136, 0x111d0, 0x112f0, 0x11450, 0x114d0, 0x11650,
+    0x116c0, 0x116d0, 0x116da, 0x11730, 0x118e0, 0x11950, 0x11bf0, 0x11c50, 0x11d50, 0x11da0,
+    0x11f50, 0x16130, 0x16a60, 0x16ac0, 0x16b50, 0x16d70, 0x1ccf0, 0x1d7ce, 0x1d7d8, 0x1d7e2,
+    0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e4f0, 0x1e5f1, 0x1e950, 0x1fbf0,
 ];
 
 fn digit(c: char) -> Option<u8> {
@@ -144,6 +149,9 @@ mod tests {
     fn lone_tags_drop_their_side() {
         assert_eq!(drop_thinking("a</think>b"), "b");
         assert_eq!(drop_thinking("a<think>b"), "a");
-        assert_eq!(drop_thinking("a<THINK>b</think>c<reasoning>d</reasoning>e"), "ace");
+        assert_eq!(
+            drop_thinking("a<THINK>b</think>c<reasoning>d</reasoning>e"),
+            "ace"
+        );
     }
 }

@@ -99,7 +99,9 @@ pub(super) fn number_words_at(cursor: &mut Cursor<'_>) -> Option<Number> {
             }
         } else if matches!(lower.as_str(), "a" | "an") && said == 0 {
             let (next, _) = next_word(after)?;
-            let scale = scale::word(next).is_some() || part(next).is_some() || next.eq_ignore_ascii_case("score");
+            let scale = scale::word(next).is_some()
+                || part(next).is_some()
+                || next.eq_ignore_ascii_case("score");
             if !scale {
                 return None;
             }
@@ -107,15 +109,16 @@ pub(super) fn number_words_at(cursor: &mut Cursor<'_>) -> Option<Number> {
             current = Some(1.0);
             continue;
         } else if lower == "and" && said > 0 {
-            let Some((next, after_next)) = next_word(after) else { break };
+            let Some((next, after_next)) = next_word(after) else {
+                break;
+            };
             // "one and a half million"
             let article = matches!(next.to_lowercase().as_str(), "a" | "an");
-            if let Some((fraction, value, rest)) = article
+            if let Some((value, rest)) = article
                 .then(|| next_word(after_next))
                 .flatten()
-                .and_then(|(word, rest)| part(word).map(|value| (word, value, rest)))
+                .and_then(|(word, rest)| part(word).map(|value| (value, rest)))
             {
-                let _ = fraction;
                 current = Some(current.unwrap_or(0.0) + value);
                 ahead = rest;
                 continue;
@@ -160,7 +163,9 @@ fn decimals(cursor: Cursor<'_>) -> Option<(f64, Cursor<'_>)> {
     let mut at = cursor;
     let mut text = String::from("0.");
     while let Some((word, after)) = next_word(at) {
-        let Some(value) = small(word).filter(|value| *value < 10.0) else { break };
+        let Some(value) = small(word).filter(|value| *value < 10.0) else {
+            break;
+        };
         text.push_str(&value.to_string());
         at = after;
     }

@@ -108,7 +108,11 @@ fn words_of(error: &Value) -> String {
     ["type", "code", "status", "param"]
         .iter()
         .filter_map(|field| error.get(field))
-        .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+        .map(|value| {
+            value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned)
+        })
         .collect::<Vec<_>>()
         .join(" ")
         .to_lowercase()
@@ -116,13 +120,29 @@ fn words_of(error: &Value) -> String {
 
 fn classify(status: u16, words: &str) -> ErrorClass {
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| words.contains(phrase));
-    if says(&["insufficient_quota", "credit", "billing", "spend limit", "spending limit", "per day", "perday", "daily", "exceeded your current quota"])
-        || status == 402
+    if says(&[
+        "insufficient_quota",
+        "credit",
+        "billing",
+        "spend limit",
+        "spending limit",
+        "per day",
+        "perday",
+        "daily",
+        "exceeded your current quota",
+    ]) || status == 402
     {
         return ErrorClass::Quota;
     }
     if status == 401
-        || says(&["api key not valid", "invalid_api_key", "incorrect api key", "invalid api key", "authentication_error", "permission_error"])
+        || says(&[
+            "api key not valid",
+            "invalid_api_key",
+            "incorrect api key",
+            "invalid api key",
+            "authentication_error",
+            "permission_error",
+        ])
     {
         return ErrorClass::Auth;
     }
@@ -134,7 +154,15 @@ fn classify(status: u16, words: &str) -> ErrorClass {
         429 => ErrorClass::Rate,
         503 | 529 => ErrorClass::Overload,
         409 | 500.. => ErrorClass::Server,
-        _ if says(&["context_length", "context length", "maximum context", "too long"]) => ErrorClass::TooLong,
+        _ if says(&[
+            "context_length",
+            "context length",
+            "maximum context",
+            "too long",
+        ]) =>
+        {
+            ErrorClass::TooLong
+        }
         _ if says(&["model_not_found", "does not exist", "not_found"]) => ErrorClass::NoModel,
         // A failure inside a 200.
         200..300 if says(&["rate", "429"]) => ErrorClass::Rate,
@@ -145,7 +173,12 @@ fn classify(status: u16, words: &str) -> ErrorClass {
 
 /// `retry-after-ms`, then `retry-after` in seconds. A date or an unreadable value leaves the wait to the back-off.
 fn retry_after(headers: &Headers) -> Option<Duration> {
-    let seconds = |text: &str| text.trim().parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
+    let seconds = |text: &str| {
+        text.trim()
+            .parse::<f64>()
+            .ok()
+            .filter(|value| value.is_finite() && *value >= 0.0)
+    };
     let wait = headers
         .get("retry-after-ms")
         .and_then(seconds)
@@ -166,9 +199,21 @@ mod tests {
     fn the_body_wins_over_the_status() {
         let quota = r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}"#;
         assert_eq!(class(429, quota), ErrorClass::Quota);
-        assert_eq!(class(429, r#"{"error":{"message":"slow down"}}"#), ErrorClass::Rate);
-        assert_eq!(class(400, r#"[{"error":{"message":"API key not valid."}}]"#), ErrorClass::Auth);
-        assert_eq!(class(400, r#"{"error":{"message":"bad","code":"context_length_exceeded"}}"#), ErrorClass::TooLong);
+        assert_eq!(
+            class(429, r#"{"error":{"message":"slow down"}}"#),
+            ErrorClass::Rate
+        );
+        assert_eq!(
+            class(400, r#"[{"error":{"message":"API key not valid."}}]"#),
+            ErrorClass::Auth
+        );
+        assert_eq!(
+            class(
+                400,
+                r#"{"error":{"message":"bad","code":"context_length_exceeded"}}"#
+            ),
+            ErrorClass::TooLong
+        );
         assert_eq!(class(529, "busy"), ErrorClass::Overload);
     }
 

@@ -47,8 +47,13 @@ impl Dialect for OpenaiChat {
         };
         let choice = &json["choices"][0];
         let failed = |value: &Value| !value.is_null();
-        if failed(&json["error"]) || failed(&choice["error"]) || choice["finish_reason"] == "error" {
-            let error = if failed(&json["error"]) { &json } else { choice };
+        if failed(&json["error"]) || failed(&choice["error"]) || choice["finish_reason"] == "error"
+        {
+            let error = if failed(&json["error"]) {
+                &json
+            } else {
+                choice
+            };
             return Err(ProviderError::from_response(
                 status,
                 headers,
@@ -60,7 +65,9 @@ impl Dialect for OpenaiChat {
             return Err(ProviderError::bad_body(status, headers, body));
         }
         let refusal = text_of(&message["refusal"]);
-        let text = text_of(&message["content"]).or(refusal.clone()).unwrap_or_default();
+        let text = text_of(&message["content"])
+            .or(refusal.clone())
+            .unwrap_or_default();
         let finish_word = text_of(&choice["finish_reason"]);
         let finish = finish_word.as_deref().and_then(finish);
         let status = match finish {
@@ -175,7 +182,9 @@ mod tests {
     #[test]
     fn statuses_follow_the_finish_word_and_the_text() {
         let body = |content: &str, finish: &str| {
-            format!(r#"{{"choices":[{{"message":{{"content":{content}}},"finish_reason":"{finish}"}}]}}"#)
+            format!(
+                r#"{{"choices":[{{"message":{{"content":{content}}},"finish_reason":"{finish}"}}]}}"#
+            )
         };
         for (content, finish, status) in [
             (r#""ESTIMATE: 310""#, "stop", Status::Ok),
@@ -184,9 +193,16 @@ mod tests {
             ("null", "length", Status::Truncated),
             (r#""""#, "content_filter", Status::Refused),
         ] {
-            assert_eq!(read(&body(content, finish)).unwrap().status, status, "{finish}");
+            assert_eq!(
+                read(&body(content, finish)).unwrap().status,
+                status,
+                "{finish}"
+            );
         }
-        let parts = read(&body(r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#, "stop"));
+        let parts = read(&body(
+            r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#,
+            "stop",
+        ));
         assert_eq!(parts.unwrap().text, "ab");
     }
 
@@ -194,8 +210,12 @@ mod tests {
     fn missing_usage_is_unknown_and_an_error_inside_a_200_is_an_error() {
         let reply = read(r#"{"choices":[{"message":{"content":"x"}}]}"#).unwrap();
         assert_eq!(reply.tokens, crate::domain::TokenCounts::default());
-        let error = read(r#"{"error":{"message":"upstream is rate limited","code":429}}"#).unwrap_err();
+        let error =
+            read(r#"{"error":{"message":"upstream is rate limited","code":429}}"#).unwrap_err();
         assert_eq!(error.class, ErrorClass::Rate);
-        assert_eq!(read("{\"choices\":").unwrap_err().class, ErrorClass::BadBody);
+        assert_eq!(
+            read("{\"choices\":").unwrap_err().class,
+            ErrorClass::BadBody
+        );
     }
 }

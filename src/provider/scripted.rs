@@ -5,9 +5,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use super::{Answer, InProcessCall, ProviderError, Respondent};
-use crate::domain::{
-    Conversation, ErrorClass, Finish, Positive, Reply, Status, Tier, TokenCounts,
-};
+use crate::domain::{Conversation, ErrorClass, Finish, Positive, Reply, Status, Tier, TokenCounts};
 
 /// What the script knows of a conversation.
 #[derive(Debug, Clone, Copy)]
@@ -70,7 +68,10 @@ impl Scripted {
 
     fn answer_one(&self, call: &InProcessCall<'_>) -> Result<Reply, ProviderError> {
         let facts = self.facts.get(call.conversation).ok_or_else(|| {
-            ProviderError::local(ErrorClass::Engine, "the script does not know this conversation")
+            ProviderError::local(
+                ErrorClass::Engine,
+                "the script does not know this conversation",
+            )
         })?;
         Ok(Reply {
             status: Status::Ok,

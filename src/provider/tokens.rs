@@ -56,7 +56,12 @@ pub(super) fn normalise(reported: Reported) -> TokenCounts {
 mod tests {
     use super::*;
 
-    fn counts(input: u64, completion: u64, reasoning: Option<u64>, total: Option<u64>) -> (u64, Option<u64>) {
+    fn counts(
+        input: u64,
+        completion: u64,
+        reasoning: Option<u64>,
+        total: Option<u64>,
+    ) -> (u64, Option<u64>) {
         let counts = normalise(Reported {
             input: Some(input),
             completion: Some(completion),
@@ -64,7 +69,10 @@ mod tests {
             cached: None,
             total,
         });
-        (counts.output.unwrap().0, counts.reasoning.map(|tokens| tokens.0))
+        (
+            counts.output.unwrap().0,
+            counts.reasoning.map(|tokens| tokens.0),
+        )
     }
 
     #[test]

@@ -32,7 +32,9 @@ pub struct BoardSource<'a> {
 #[must_use]
 pub fn board(source: &BoardSource<'_>) -> String {
     let board = Board::new(source);
-    let mut out = String::from("# Wheel of fortune: who is pulled by a number that has nothing to do with the question\n\n");
+    let mut out = String::from(
+        "# Wheel of fortune: who is pulled by a number that has nothing to do with the question\n\n",
+    );
     out.push_str(&board.intro());
     out.push_str("\n## Anchoring index\n\n");
     out.push_str(&board.main_table());
@@ -109,7 +111,11 @@ impl<'a> Board<'a> {
             ("accuracy, no anchor", Align::Right),
             ("tokens per one-line answer (median)", Align::Right),
         ];
-        columns.extend(self.anchored.iter().map(|task| (task.title.as_str(), Align::Right)));
+        columns.extend(
+            self.anchored
+                .iter()
+                .map(|task| (task.title.as_str(), Align::Right)),
+        );
         let mut rows: Vec<Vec<String>> = self
             .models
             .iter()
@@ -133,8 +139,16 @@ impl<'a> Board<'a> {
             })
             .collect();
         // The yardstick stands in the column of the classic task only: that is the experiment it comes from.
-        if self.anchored.iter().any(|task| task.name.as_str() == "classic") {
-            let mut people = vec!["people (rough yardstick)".to_owned(), String::new(), String::new()];
+        if self
+            .anchored
+            .iter()
+            .any(|task| task.name.as_str() == "classic")
+        {
+            let mut people = vec![
+                "people (rough yardstick)".to_owned(),
+                String::new(),
+                String::new(),
+            ];
             people.extend(self.anchored.iter().map(|task| {
                 if task.name.as_str() == "classic" {
                     "≈ 0.49".to_owned()
@@ -206,9 +220,14 @@ impl<'a> Board<'a> {
                         when(cell.all.backlash.to_string()),
                         cell.copy_share().map_or_else(
                             || UNSCORED.to_owned(),
-                            |share| format!("{} ({} of {})", two(share), cell.copies.0, cell.copies.1),
+                            |share| {
+                                format!("{} ({} of {})", two(share), cell.copies.0, cell.copies.1)
+                            },
                         ),
-                        if task.asks().any(|reads| reads.contains(&crate::task::Part::Comparison)) {
+                        if task
+                            .asks()
+                            .any(|reads| reads.contains(&crate::task::Part::Comparison))
+                        {
                             format!("{} of {}", cell.contradictions, cell.comparisons)
                         } else {
                             String::new()
@@ -216,7 +235,10 @@ impl<'a> Board<'a> {
                     ]
                 })
                 .collect();
-            out.push_str(&format!("\n### {}\n\n{}: {}.\n\n", task.title, task.name, task.about));
+            out.push_str(&format!(
+                "\n### {}\n\n{}: {}.\n\n",
+                task.title, task.name, task.about
+            ));
             out.push_str(&table(
                 &[
                     ("rank", Align::Right),
@@ -243,7 +265,10 @@ impl<'a> Board<'a> {
     fn tiers(&self) -> String {
         let mut rows = Vec::new();
         for model in &self.models {
-            for (task, cell) in self.own_cells(&model.model).filter(|(_, cell)| cell.anchored) {
+            for (task, cell) in self
+                .own_cells(&model.model)
+                .filter(|(_, cell)| cell.anchored)
+            {
                 let mut row = vec![model.model.to_string(), task.title.clone()];
                 for tier in <crate::domain::Tier as strum::IntoEnumIterator>::iter() {
                     row.push(cell.tiers.get(&tier).map_or_else(String::new, |score| {
@@ -255,7 +280,9 @@ impl<'a> Board<'a> {
                     }));
                 }
                 let moved = cell.tiers.get(&crate::domain::Tier::Known);
-                row.push(moved.map_or_else(String::new, |known| format!("{} of {}", known.moved, known.usable)));
+                row.push(moved.map_or_else(String::new, |known| {
+                    format!("{} of {}", known.moved, known.usable)
+                }));
                 rows.push(row);
             }
         }
@@ -283,7 +310,10 @@ impl<'a> Board<'a> {
                     cell.samples.to_string(),
                     (cell.samples - lost.min(cell.samples)).to_string(),
                     losses(cell.losses.iter().map(|(loss, n)| (*loss, *n))),
-                    cell.why.clone().filter(|_| cell.anchored).unwrap_or_default(),
+                    cell.why
+                        .clone()
+                        .filter(|_| cell.anchored)
+                        .unwrap_or_default(),
                 ]);
             }
         }
@@ -306,9 +336,14 @@ impl<'a> Board<'a> {
             let mut seen: Vec<(Settings, Vec<&str>, u32)> = Vec::new();
             for (task, cell) in self.own_cells(&model.model) {
                 for settings in &cell.settings {
-                    match seen.iter_mut().find(|(known, _, epochs)| known == settings && *epochs == cell.epochs) {
+                    match seen
+                        .iter_mut()
+                        .find(|(known, _, epochs)| known == settings && *epochs == cell.epochs)
+                    {
                         Some((_, tasks, _)) => tasks.push(task.name.as_str()),
-                        None => seen.push((settings.clone(), vec![task.name.as_str()], cell.epochs)),
+                        None => {
+                            seen.push((settings.clone(), vec![task.name.as_str()], cell.epochs))
+                        }
                     }
                 }
             }
@@ -319,14 +354,22 @@ impl<'a> Board<'a> {
                     model.model.to_string(),
                     tasks.join(", "),
                     format!("{}/{}", settings.provider, settings.model_id),
-                    if settings.returned.is_empty() { UNKNOWN.to_owned() } else { settings.returned.join(", ") },
+                    if settings.returned.is_empty() {
+                        UNKNOWN.to_owned()
+                    } else {
+                        settings.returned.join(", ")
+                    },
                     sent(sampling.temperature.map(|value| value.to_string())),
                     sent(sampling.top_p.map(|value| value.to_string())),
                     sent(sampling.seed.map(|_| "yes".to_owned())),
                     sent(sampling.max_output_tokens.map(|value| value.to_string())),
                     sent(sampling.reasoning_effort.clone()),
                     sent(settings.prefill.clone()),
-                    if settings.dropped.is_empty() { "none".to_owned() } else { settings.dropped.join(", ") },
+                    if settings.dropped.is_empty() {
+                        "none".to_owned()
+                    } else {
+                        settings.dropped.join(", ")
+                    },
                     epochs.to_string(),
                 ]);
             }
@@ -351,21 +394,41 @@ impl<'a> Board<'a> {
     }
 
     fn provenance(&self) -> String {
-        let dates: Vec<&(String, String)> = self.models.iter().filter_map(|model| model.dates.as_ref()).collect();
-        let day = |text: Option<&String>| text.map_or(UNKNOWN, |text| text.get(..10).unwrap_or(text)).to_owned();
+        let dates: Vec<&(String, String)> = self
+            .models
+            .iter()
+            .filter_map(|model| model.dates.as_ref())
+            .collect();
+        let day = |text: Option<&String>| {
+            text.map_or(UNKNOWN, |text| text.get(..10).unwrap_or(text))
+                .to_owned()
+        };
         let first = day(dates.iter().map(|(first, _)| first).min());
         let last = day(dates.iter().map(|(_, last)| last).max());
         let mut out = format!(
             "- Date: asked from {first} to {last} (UTC), with wheel {}.\n- Store: {} lines, fingerprint `{}`.\n- Questions: {} items, fingerprint `{}`.\n",
-            self.source.versions.iter().cloned().collect::<Vec<_>>().join(", "),
+            self.source
+                .versions
+                .iter()
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(", "),
             self.source.lines,
             self.source.store_fingerprint,
             self.source.bank.items.len(),
             self.source.bank.fingerprint(),
         );
         if !self.source.scores.unknown.is_empty() {
-            let unknown = losses(self.source.scores.unknown.iter().map(|(name, n)| (name, *n)));
-            out.push_str(&format!("- Left out, because task or question is not loaded: {unknown}.\n"));
+            let unknown = losses(
+                self.source
+                    .scores
+                    .unknown
+                    .iter()
+                    .map(|(name, n)| (name, *n)),
+            );
+            out.push_str(&format!(
+                "- Left out, because task or question is not loaded: {unknown}.\n"
+            ));
         }
         out.push_str("- Every number is computed from the stored replies: `wheel leaderboard` writes this file again, byte for byte.\n");
         out
@@ -377,12 +440,20 @@ type Mark = (&'static str, fn(&CellScore) -> bool, &'static str);
 const MARKS: [Mark; 4] = [
     (
         "ᵖ",
-        |cell| cell.settings.iter().any(|settings| settings.prefill.is_some()),
+        |cell| {
+            cell.settings
+                .iter()
+                .any(|settings| settings.prefill.is_some())
+        },
         "the answer label was put at the start of the reply in one-line tasks (prefill).",
     ),
     (
         "ᵈ",
-        |cell| cell.settings.iter().any(|settings| !settings.dropped.is_empty()),
+        |cell| {
+            cell.settings
+                .iter()
+                .any(|settings| !settings.dropped.is_empty())
+        },
         "a parameter that the server refuses was left out.",
     ),
     (

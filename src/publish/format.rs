@@ -11,7 +11,11 @@ pub(super) const UNSCORED: &str = "—";
 /// Two digits, without a negative zero.
 pub(super) fn two(value: f64) -> String {
     let text = format!("{value:.2}");
-    if text == "-0.00" { "0.00".to_owned() } else { text }
+    if text == "-0.00" {
+        "0.00".to_owned()
+    } else {
+        text
+    }
 }
 
 /// "0.52 [0.39, 0.65]".

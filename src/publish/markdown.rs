@@ -43,6 +43,9 @@ mod tests {
             &[("name", Align::Left), ("n", Align::Right)],
             &[vec!["a|b\nc <script>".to_owned(), "1".to_owned()]],
         );
-        assert_eq!(text, "| name | n |\n| --- | ---: |\n| a\\|b c &lt;script> | 1 |\n");
+        assert_eq!(
+            text,
+            "| name | n |\n| --- | ---: |\n| a\\|b c &lt;script> | 1 |\n"
+        );
     }
 }

@@ -148,16 +148,23 @@ pub fn score_cell(cell: &Cell<'_>, bank: &Bank) -> CellScore {
     };
     let tiers = Tier::iter()
         .filter_map(|tier| {
-            let of_tier: Vec<ItemScore> =
-                items.iter().filter(|item| item.tier == tier).cloned().collect();
+            let of_tier: Vec<ItemScore> = items
+                .iter()
+                .filter(|item| item.tier == tier)
+                .cloned()
+                .collect();
             if of_tier.is_empty() {
                 return None;
             }
             let score = if anchored {
                 summarise(&of_tier)
             } else {
-                let of_tier: Vec<Item> =
-                    bank.items.iter().filter(|item| item.tier == tier).cloned().collect();
+                let of_tier: Vec<Item> = bank
+                    .items
+                    .iter()
+                    .filter(|item| item.tier == tier)
+                    .cloned()
+                    .collect();
                 count_unanchored(cell, &of_tier)
             };
             Some((tier, score))
@@ -213,7 +220,11 @@ pub fn score_cell(cell: &Cell<'_>, bank: &Bank) -> CellScore {
         comparisons,
         samples,
         losses,
-        other_wording: cell.samples.iter().filter(|sample| !sample.current_wording).count(),
+        other_wording: cell
+            .samples
+            .iter()
+            .filter(|sample| !sample.current_wording)
+            .count(),
         settings: settings_of(cell),
         epochs,
     }
@@ -356,7 +367,10 @@ mod tests {
         assert!(interval.low < 0.0 && interval.high > 0.0);
         assert_eq!(score.backlash, 20);
         // The post's first mistake: without the downs the wobble looks like a pull, clear of zero.
-        let clamped: Vec<f64> = items.iter().map(|item| item.index.unwrap().max(0.0)).collect();
+        let clamped: Vec<f64> = items
+            .iter()
+            .map(|item| item.index.unwrap().max(0.0))
+            .collect();
         assert!(bootstrap(&clamped).low > 0.04);
     }
 

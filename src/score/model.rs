@@ -116,7 +116,10 @@ fn tokens_interval(tokens: &[(&str, f64)]) -> Option<Interval> {
     let groups: Vec<Vec<f64>> = groups.into_values().collect();
     (groups.len() > 1).then(|| {
         bootstrap_by(groups.len(), |drawn| {
-            let values: Vec<f64> = drawn.iter().flat_map(|at| groups[*at].iter().copied()).collect();
+            let values: Vec<f64> = drawn
+                .iter()
+                .flat_map(|at| groups[*at].iter().copied())
+                .collect();
             median(&values).unwrap_or_default()
         })
     })

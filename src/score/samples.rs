@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::bank::{Bank, Item};
-use crate::domain::{
-    Condition, Loss, ModelName, NoValue, Reading, SampleKey, Slot, Status, Tier,
-};
+use crate::domain::{Condition, Loss, ModelName, NoValue, Reading, SampleKey, Slot, Status, Tier};
 use crate::parse::{Question, read_reply};
 use crate::store::Record;
 use crate::task::{Part, Task, Tasks};
@@ -225,7 +223,8 @@ pub(super) fn estimate(cell: &Cell<'_>, item: &Item, condition: Condition) -> Op
     let mut only = None;
     let mut n = 0.0;
     for sample in &cell.samples {
-        if sample.slot.item == item.id && sample.slot.condition == condition
+        if sample.slot.item == item.id
+            && sample.slot.condition == condition
             && let Outcome::Estimate(value) = sample.outcome
         {
             logs += value.ln();
@@ -234,5 +233,9 @@ pub(super) fn estimate(cell: &Cell<'_>, item: &Item, condition: Condition) -> Op
         }
     }
     // One estimate is itself, to the last digit.
-    if n > 1.0 { Some((logs / n).exp()) } else { only }
+    if n > 1.0 {
+        Some((logs / n).exp())
+    } else {
+        only
+    }
 }

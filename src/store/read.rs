@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::record::{Record, VERSION};
 use super::StoreError;
+use super::record::{Record, VERSION};
 
 /// Records that were read, and what the reader should know.
 #[derive(Debug, Default)]
@@ -24,11 +24,10 @@ pub fn list_files(store: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let mut files = Vec::new();
     for folder in entries(store)? {
         if folder.is_dir() {
-            files.extend(
-                entries(&folder)?
-                    .into_iter()
-                    .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl")),
-            );
+            files.extend(entries(&folder)?.into_iter().filter(|path| {
+                path.extension()
+                    .is_some_and(|extension| extension == "jsonl")
+            }));
         }
     }
     files.sort();

@@ -76,7 +76,10 @@ impl CellFile {
     }
 
     fn mend_tail(&mut self) -> Result<Option<String>, StoreError> {
-        let length = self.file.seek(SeekFrom::End(0)).map_err(self.error("read"))?;
+        let length = self
+            .file
+            .seek(SeekFrom::End(0))
+            .map_err(self.error("read"))?;
         let line = self.last_line(length).map_err(self.error("read"))?;
         if line.trim_ascii().is_empty() {
             return Ok(None);

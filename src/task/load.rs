@@ -56,7 +56,9 @@ fn read_task(document: &Document, faults: &mut Faults) -> Option<Task> {
         }
     }
     let title = root.scalar("title");
-    let about = root.scalar("about").map_or(String::new(), |about| about.text);
+    let about = root
+        .scalar("about")
+        .map_or(String::new(), |about| about.text);
     let suite = root
         .scalar("suite")
         .map_or_else(|| "wheel".to_owned(), |suite| suite.text);
@@ -117,16 +119,23 @@ fn read_conditions(root: &mut Fields<'_, '_>) -> Vec<Condition> {
         );
     }
     let mut conditions = Vec::new();
+    let mut all_known = true;
     for scalar in &scalars {
         let read: Option<Condition> = root.word("conditions", scalar, Condition::VARIANTS);
+        all_known &= read.is_some();
         if let Some(condition) = read {
             if conditions.contains(&condition) {
-                root.fault("conditions", scalar.at, "stands here twice", "keep one of the two");
+                root.fault(
+                    "conditions",
+                    scalar.at,
+                    "stands here twice",
+                    "keep one of the two",
+                );
             }
             conditions.push(condition);
         }
     }
-    if conditions.contains(&Condition::Low) != conditions.contains(&Condition::High) {
+    if all_known && conditions.contains(&Condition::Low) != conditions.contains(&Condition::High) {
         let at = root.at();
         root.fault(
             "conditions",
@@ -178,16 +187,14 @@ fn read_steps(
                 "must list what the reply is read for",
                 "write `- ask: [estimate]` or `- ask: [comparison, estimate]`; `[]` if nothing is read",
             ),
+            (role, _) if role.parse::<Role>().is_err() => root.fault(
+                key,
+                *at,
+                "there is no such role",
+                "it can be system, user, assistant or ask",
+            ),
             (role, Value::Text { text, .. }) => {
-                let Ok(role) = role.parse::<Role>() else {
-                    root.fault(
-                        key,
-                        *at,
-                        "there is no such role",
-                        "it can be system, user, assistant or ask",
-                    );
-                    continue;
-                };
+                let role = role.parse::<Role>().expect("checked by the arm above");
                 let template = format!("message {}", position + 1);
                 if let Err(error) = environment.add_template_owned(template.clone(), text.clone()) {
                     root.fault(
@@ -224,7 +231,10 @@ fn check_rendering(task: &Task, mut fault: impl FnMut(String, &str)) {
                 rendered.insert(*condition, conversation);
             }
             Err(error) => fault(
-                error.to_string() + ": " + &std::error::Error::source(&error).map_or_else(String::new, ToString::to_string),
+                error.to_string()
+                    + ": "
+                    + &std::error::Error::source(&error)
+                        .map_or_else(String::new, ToString::to_string),
                 "templates may use question, unit, replies, and with an anchor anchor.grouped, anchor.plain and anchor.phrase",
             ),
         }

@@ -55,14 +55,7 @@ pub enum Step {
 
 /// A part that a reply is read for.
 #[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    strum::Display,
-    strum::EnumString,
-    strum::VariantNames,
+    Debug, Clone, Copy, PartialEq, Eq, strum::Display, strum::EnumString, strum::VariantNames,
 )]
 #[strum(serialize_all = "snake_case")]
 pub enum Part {

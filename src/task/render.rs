@@ -109,6 +109,8 @@ impl Task {
     ) -> Result<Conversation, RenderError> {
         let replies: Vec<String> = (1..self.asks().count()).map(reply_stand_in).collect();
         let last = self.conversation(item, condition, &replies, prefill)?;
-        Ok(last.map(|(conversation, _)| conversation).unwrap_or_default())
+        Ok(last
+            .map(|(conversation, _)| conversation)
+            .unwrap_or_default())
     }
 }

@@ -64,7 +64,11 @@ impl Document {
             .trim_start_matches('\u{feff}')
             .replace("\r\n", "\n")
             .replace('\r', "\n");
-        let options = serde_saphyr::options! { with_snippet: false };
+        let options = serde_saphyr::options! {
+            with_snippet: false,
+            // A number that is none is refused by the field that wants one, with advice.
+            non_finite_float_policy: serde_saphyr::NonFiniteFloatPolicy::PassThrough,
+        };
         match serde_saphyr::from_str_with_options::<Spanned<Raw>>(&text, options) {
             Ok(raw) => {
                 let root = node(raw, &text);
@@ -108,11 +112,7 @@ fn syntax_fault(file: &str, text: &str, error: &serde_saphyr::Error) -> Fault {
     let mut column = location.as_ref().map_or(1, Location::column);
     let said = error.to_string();
     let first = said.lines().next().unwrap_or_default();
-    let message = first
-        .split(" at line ")
-        .next()
-        .unwrap_or(first)
-        .to_owned();
+    let message = first.split(" at line ").next().unwrap_or(first).to_owned();
     let lower = said.to_lowercase();
     let mut field = None;
 
@@ -334,9 +334,6 @@ mod tests {
         ] {
             assert_eq!(text_of(&document, key).0, text);
         }
-        assert_eq!(
-            text_of(&document, "c").1,
-            Place { line: 3, column: 4 }
-        );
+        assert_eq!(text_of(&document, "c").1, Place { line: 3, column: 4 });
     }
 }

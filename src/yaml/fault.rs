@@ -67,9 +67,7 @@ impl Faults {
     /// Whether any of them stops the program.
     #[must_use]
     pub fn any_error(&self) -> bool {
-        self.0
-            .iter()
-            .any(|fault| fault.severity == Severity::Error)
+        self.0.iter().any(|fault| fault.severity == Severity::Error)
     }
 
     /// Adds the faults of another file.

@@ -100,7 +100,12 @@ impl<'a, 'f> Fields<'a, 'f> {
                 })
             }
             _ => {
-                self.fault(field, node.at, "must be a single value", "write it on one line");
+                self.fault(
+                    field,
+                    node.at,
+                    "must be a single value",
+                    "write it on one line",
+                );
                 None
             }
         }
@@ -140,7 +145,10 @@ impl<'a, 'f> Fields<'a, 'f> {
             .filter(|c| !matches!(c, ',' | ' ' | '\'' | '\u{a0}' | '\u{202f}'))
             .collect();
         let mend = match read_number(&bare) {
-            Some(_) => format!("write {bare}, or {} to group the digits", underscored(&bare)),
+            Some(_) => format!(
+                "write {bare}, or {} to group the digits",
+                underscored(&bare)
+            ),
             None => "write digits, with a dot for decimals, such as 8849 or 2.5e6".to_owned(),
         };
         self.fault(
@@ -156,7 +164,11 @@ impl<'a, 'f> Fields<'a, 'f> {
     pub fn count(&mut self, field: &'static str) -> Option<u32> {
         let (value, at) = self.number(field)?;
         if value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value) {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked on the line above")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "checked on the line above"
+            )]
             return Some(value as u32);
         }
         self.fault(field, at, "must be a whole number from 0", "such as 60");
@@ -236,7 +248,12 @@ impl<'a, 'f> Fields<'a, 'f> {
                     text: text.clone(),
                     at: node.at,
                 }),
-                _ => self.fault(field, node.at, "must hold single values", "one word an entry"),
+                _ => self.fault(
+                    field,
+                    node.at,
+                    "must hold single values",
+                    "one word an entry",
+                ),
             }
         }
         found
@@ -282,12 +299,8 @@ impl<'a, 'f> Fields<'a, 'f> {
     }
 
     fn make(&self, field: &str, at: Place, message: String, mend: String) -> Fault {
-        self.document.fault(
-            at,
-            Some(field),
-            format!("{}: {message}", self.about),
-            mend,
-        )
+        self.document
+            .fault(at, Some(field), format!("{}: {message}", self.about), mend)
     }
 
     /// Reports every field that nobody asked for.
@@ -315,14 +328,23 @@ fn read_number(text: &str) -> Option<f64> {
     let bare = text.trim();
     let starts = bare.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
     // Rust reads "inf" and "nan" as numbers; a file of facts has no use for them.
-    if !starts || bare.contains("__") || bare.ends_with('_') || bare.to_lowercase().contains(['n', 'i']) {
+    if !starts
+        || bare.contains("__")
+        || bare.ends_with('_')
+        || bare.to_lowercase().contains(['n', 'i'])
+    {
         return None;
     }
-    bare.replace('_', "").parse::<f64>().ok().filter(|value| value.is_finite())
+    bare.replace('_', "")
+        .parse::<f64>()
+        .ok()
+        .filter(|value| value.is_finite())
 }
 
 fn underscored(digits: &str) -> String {
-    let (whole, rest) = digits.find('.').map_or((digits, ""), |dot| digits.split_at(dot));
+    let (whole, rest) = digits
+        .find('.')
+        .map_or((digits, ""), |dot| digits.split_at(dot));
     let mut out = String::new();
     for (position, digit) in whole.chars().enumerate() {
         if position > 0 && (whole.len() - position).is_multiple_of(3) {

@@ -32,9 +32,12 @@ impl ChatTemplate {
                 .build()?,
         );
         environment.set_unknown_method_callback(unknown_method_callback);
-        environment.add_function("raise_exception", |message: String| -> Result<Value, Error> {
-            Err(Error::new(ErrorKind::InvalidOperation, message))
-        });
+        environment.add_function(
+            "raise_exception",
+            |message: String| -> Result<Value, Error> {
+                Err(Error::new(ErrorKind::InvalidOperation, message))
+            },
+        );
         environment.add_template_owned(NAME, text)?;
         Ok(Self { environment })
     }

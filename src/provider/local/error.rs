@@ -20,10 +20,14 @@ pub enum EngineError {
         message: String,
     },
     /// A graph that is not built in.
-    #[error("architecture `{0}` is not built in: serve the model with llama.cpp, Ollama or vLLM, and ask it with --model http://localhost:8000/v1#name")]
+    #[error(
+        "architecture `{0}` is not built in: serve the model with llama.cpp, Ollama or vLLM, and ask it with --model http://localhost:8000/v1#name"
+    )]
     Architecture(String),
     /// A tokenizer that is not built in.
-    #[error("tokenizer `{0}` is not built in: serve the model with llama.cpp, Ollama or vLLM, and ask it with --model http://localhost:8000/v1#name")]
+    #[error(
+        "tokenizer `{0}` is not built in: serve the model with llama.cpp, Ollama or vLLM, and ask it with --model http://localhost:8000/v1#name"
+    )]
     Tokenizer(String),
     /// A key that the file lacks.
     #[error("the weights say nothing of `{0}`")]
@@ -32,7 +36,9 @@ pub enum EngineError {
     #[error("the chat template of the weights fails: {0:#}")]
     Template(#[from] minijinja::Error),
     /// The prompt does not fit.
-    #[error("the prompt has {tokens} tokens; the model holds {context}, and needs at least one of them for the reply")]
+    #[error(
+        "the prompt has {tokens} tokens; the model holds {context}, and needs at least one of them for the reply"
+    )]
     PromptLength {
         /// Tokens of the prompt.
         tokens: usize,

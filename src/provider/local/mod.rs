@@ -142,7 +142,9 @@ impl Engine {
         let mut logits: Vec<Vec<f32>> = Vec::new();
         loop {
             while open && rows.len() < BATCH {
-                let Some((request, (prompt, sampling))) = pending.next() else { break };
+                let Some((request, (prompt, sampling))) = pending.next() else {
+                    break;
+                };
                 rows.push(self.sequence(request, prompt, sampling)?);
                 let (cache, row) = self.read_prompt(prompt, last.take())?;
                 logits.push(row);
@@ -152,7 +154,9 @@ impl Engine {
                 });
                 last = Some((prompt, cache));
             }
-            let Some(cache) = &mut batch else { return Ok(()) };
+            let Some(cache) = &mut batch else {
+                return Ok(());
+            };
             let mut kept = Vec::new();
             let mut going = Vec::new();
             let mut next = Vec::new();
@@ -216,7 +220,11 @@ impl Engine {
         }
         let rest = prompt[shared..].to_vec();
         let hidden = self.network.forward(&ids_tensor(&[rest])?, &mut cache)?;
-        let logits = self.network.last_logits(&hidden)?.to_vec2::<f32>()?.remove(0);
+        let logits = self
+            .network
+            .last_logits(&hidden)?
+            .to_vec2::<f32>()?
+            .remove(0);
         Ok((cache, logits))
     }
 
@@ -224,7 +232,11 @@ impl Engine {
     ///
     /// # Errors
     /// An empty prompt, one beyond the context, or a failed tensor operation.
-    pub fn log_probability(&self, prompt: &[u32], continuation: &[u32]) -> Result<f64, EngineError> {
+    pub fn log_probability(
+        &self,
+        prompt: &[u32],
+        continuation: &[u32],
+    ) -> Result<f64, EngineError> {
         let joint: Vec<u32> = prompt.iter().chain(continuation).copied().collect();
         self.room(&joint)?;
         let hidden = self
@@ -407,6 +419,9 @@ fn ids_tensor(rows: &[Vec<u32>]) -> Result<Tensor, EngineError> {
 /// One entry of the log-softmax of a row, summed in f64.
 fn log_softmax_at(row: &[f32], id: u32) -> f64 {
     let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let sum: f64 = row.iter().map(|value| f64::from(value - largest).exp()).sum();
+    let sum: f64 = row
+        .iter()
+        .map(|value| f64::from(value - largest).exp())
+        .sum();
     f64::from(row[id as usize] - largest) - sum.ln()
 }

@@ -28,7 +28,9 @@ impl Sampler {
         }
         let top = f64::from(logits[best as usize]);
         let weight = |logit: f32| ((f64::from(logit) - top) / self.temperature).exp();
-        let mut weights: Vec<(u32, f64)> = (0..).zip(logits.iter().map(|logit| weight(*logit))).collect();
+        let mut weights: Vec<(u32, f64)> = (0..)
+            .zip(logits.iter().map(|logit| weight(*logit)))
+            .collect();
         if self.top_p < 1.0 {
             // The smallest set of tokens, likeliest first, that holds the mass.
             let all: f64 = weights.iter().map(|(_, weight)| weight).sum();

@@ -49,7 +49,9 @@ impl TextTokenizer {
         let mut tokenizer = Tokenizer::new(model);
         tokenizer.with_pre_tokenizer(Some(pre));
         tokenizer.with_decoder(Some(ByteLevelDecoder::new(false, false, false)));
-        let types = gguf.numbers("tokenizer.ggml.token_type").unwrap_or_default();
+        let types = gguf
+            .numbers("tokenizer.ggml.token_type")
+            .unwrap_or_default();
         let control: Vec<AddedToken> = tokens
             .iter()
             .zip(&types)
@@ -59,7 +61,11 @@ impl TextTokenizer {
         tokenizer.add_special_tokens(control).map_err(failed)?;
         let end = gguf.number("tokenizer.ggml.eos_token_id")?;
         let mut ends = vec![u32::try_from(end).unwrap_or(u32::MAX)];
-        ends.extend(["<|im_end|>", "<|endoftext|>"].iter().filter_map(|token| tokenizer.token_to_id(token)));
+        ends.extend(
+            ["<|im_end|>", "<|endoftext|>"]
+                .iter()
+                .filter_map(|token| tokenizer.token_to_id(token)),
+        );
         Ok(Self { tokenizer, ends })
     }
 

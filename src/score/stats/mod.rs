@@ -40,7 +40,11 @@ pub fn median(values: &[f64]) -> Option<f64> {
 pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "lengths lie below 2^53")]
     let place = share * (sorted.len() - 1) as f64;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in the slice")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a place in the slice"
+    )]
     let below = place.floor() as usize;
     let above = (below + 1).min(sorted.len() - 1);
     sorted[below] + (place - place.floor()) * (sorted[above] - sorted[below])

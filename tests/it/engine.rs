@@ -1,5 +1,4 @@
 //! The in-process engine against golden values, where the weights are at hand.
-#![cfg(feature = "engine")]
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -8,8 +7,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 use wheel::domain::{Conversation, Role, Sampling};
-use wheel::provider::local::{Engine, Generation};
 use wheel::provider::local::fetch::Fetching;
+use wheel::provider::local::{Engine, Generation};
 
 #[derive(Deserialize)]
 struct Golden {
@@ -39,11 +38,12 @@ struct Logprobs {
 }
 
 static GOLDEN: LazyLock<Golden> =
-    LazyLock::new(|| serde_json::from_str(include_str!("data/smollm2.json")).unwrap());
+    LazyLock::new(|| serde_json::from_str(include_str!("../data/smollm2.json")).unwrap());
 
 /// The fetched weights; a test without them says so and passes.
 static ENGINE: LazyLock<Option<Engine>> = LazyLock::new(|| {
-    let registry = wheel::model::load(&[("built in".into(), wheel::model::built_in().into())]).unwrap();
+    let registry =
+        wheel::model::load(&[("built in".into(), wheel::model::built_in().into())]).unwrap();
     let weights = registry.weights("smollm2-135m-instruct").unwrap();
     let path: PathBuf = Fetching::from_environment(true, true).path(weights);
     if !path.is_file() {
@@ -73,7 +73,12 @@ fn generate(engine: &Engine, requests: &[(Vec<u32>, Sampling)]) -> Vec<Generatio
 fn texts_become_the_golden_token_ids() {
     let Some(engine) = &*ENGINE else { return };
     for case in &GOLDEN.tokens {
-        assert_eq!(engine.encode(&case.text).unwrap(), case.ids, "{:?}", case.text);
+        assert_eq!(
+            engine.encode(&case.text).unwrap(),
+            case.ids,
+            "{:?}",
+            case.text
+        );
     }
 }
 
@@ -83,7 +88,9 @@ fn greedy_replies_are_the_golden_ones() {
     for case in &GOLDEN.greedy {
         let mut conversation = Conversation::default();
         conversation.say(Role::User, &case.prompt);
-        let prompt = engine.encode(&engine.prompt(&conversation).unwrap()).unwrap();
+        let prompt = engine
+            .encode(&engine.prompt(&conversation).unwrap())
+            .unwrap();
         let settings = Sampling {
             max_output_tokens: Some(case.max_new_tokens),
             ..Sampling::default()
@@ -104,7 +111,12 @@ fn log_probabilities_lie_within_a_thousandth_of_the_golden_ones() {
             let target = engine.encode(&GOLDEN.targets[at]).unwrap();
             let found = engine.log_probability(&prompt, &target).unwrap();
             let wanted = case.logprobs[at];
-            assert!((found - wanted).abs() < 1e-3, "{:?} {:?}: {found} for {wanted}", case.prompt, GOLDEN.targets[at]);
+            assert!(
+                (found - wanted).abs() < 1e-3,
+                "{:?} {:?}: {found} for {wanted}",
+                case.prompt,
+                GOLDEN.targets[at]
+            );
         }
     }
 }
@@ -139,7 +151,10 @@ fn replies_of_a_batch_are_those_of_one_by_one() {
         .collect();
     let together = generate(engine, &requests);
     for (request, reply) in requests.iter().zip(&together) {
-        assert_eq!(generate(engine, std::slice::from_ref(request))[0].ids, reply.ids);
+        assert_eq!(
+            generate(engine, std::slice::from_ref(request))[0].ids,
+            reply.ids
+        );
     }
     assert_ne!(together[1].ids[..8], together[2].ids[..8]);
 }

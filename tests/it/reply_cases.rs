@@ -30,7 +30,7 @@ enum Expect {
 
 #[test]
 fn every_case_comes_out_as_stated() {
-    let file: Cases = serde_saphyr::from_str(include_str!("cases/replies.yaml")).unwrap();
+    let file: Cases = serde_saphyr::from_str(include_str!("../cases/replies.yaml")).unwrap();
     assert!(file.cases.len() >= 85);
     let mut wrong = Vec::new();
     for case in &file.cases {

@@ -1,0 +1,17 @@
+//! The whole program, one file a user story. Traffic stays on loopback.
+
+mod bank_cases;
+mod boards;
+mod command_line;
+#[cfg(feature = "engine")]
+mod engine;
+#[cfg(feature = "engine")]
+mod fetching;
+mod known_pull;
+mod models;
+mod reading;
+mod reply_cases;
+mod servers;
+mod store;
+mod support;
+mod tasks;
