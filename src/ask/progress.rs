@@ -1,5 +1,6 @@
 //! What a person sees while a run goes on. To stderr, and only on a terminal.
 
+use std::io::Write;
 use std::sync::Mutex;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -69,7 +70,7 @@ impl Progress {
     /// Prints a line above the bar, or to stderr where there is no bar.
     pub fn say(&self, line: &str) {
         if self.bar.is_hidden() {
-            eprintln!("{line}");
+            let _ = writeln!(std::io::stderr(), "{line}");
         } else {
             self.bar.println(line);
         }

@@ -11,7 +11,7 @@ use crate::provider::ProviderError;
 pub(super) const MAX_ATTEMPTS: u32 = 5;
 
 /// Longest wait that a server may ask for; beyond it the model is given up for this run.
-pub(super) const MAX_WAIT: Duration = Duration::from_secs(300);
+pub(super) const MAX_WAIT: Duration = Duration::from_mins(5);
 
 /// What a failure means for what comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -317,7 +317,10 @@ async fn ask(
     for attempt in 1..=MAX_ATTEMPTS {
         let waiting = Instant::now();
         let ready = async {
-            tokio::time::sleep(pause).await;
+            // Even a sleep of nothing takes a tick of the timer.
+            if !pause.is_zero() {
+                tokio::time::sleep(pause).await;
+            }
             if let Some(limiter) = &shared.limiter {
                 limiter.until_ready().await;
             }

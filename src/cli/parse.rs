@@ -64,13 +64,13 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         })?;
         let read = read_line(&line, &tasks)
             .map_err(|error| CliError::Usage(format!("{name}:{}: {error}", number + 1)))?;
-        writeln!(out, "{read}").map_err(closed)?;
+        writeln!(out, "{read}").map_err(|error| closed(&error))?;
     }
-    out.flush().map_err(closed)?;
+    out.flush().map_err(|error| closed(&error))?;
     Ok(Exit::Done)
 }
 
-fn closed(error: std::io::Error) -> CliError {
+fn closed(error: &std::io::Error) -> CliError {
     match error.kind() {
         std::io::ErrorKind::BrokenPipe => CliError::Closed,
         _ => CliError::Failed(format!("cannot write to stdout: {error}")),

@@ -338,17 +338,16 @@ fn read_price(fields: &mut Fields<'_, '_>) -> Option<Price> {
             fields.scalar(field)
         }?;
         let read: Option<rust_decimal::Decimal> = scalar.text.parse().ok();
-        match read.filter(|value| !value.is_sign_negative()) {
-            Some(value) => Some(UsdPerMTok(value)),
-            None => {
-                fields.fault(
-                    field,
-                    scalar.at,
-                    "is not a price",
-                    "US dollars per million tokens, such as 0.20",
-                );
-                None
-            }
+        if let Some(value) = read.filter(|value| !value.is_sign_negative()) {
+            Some(UsdPerMTok(value))
+        } else {
+            fields.fault(
+                field,
+                scalar.at,
+                "is not a price",
+                "US dollars per million tokens, such as 0.20",
+            );
+            None
         }
     };
     let input = price("input", true);

@@ -14,7 +14,7 @@ pub fn built_in() -> &'static str {
 )]
 #[strum(serialize_all = "snake_case")]
 pub enum Dialect {
-    /// OpenAI chat completions and every server that copies them.
+    /// `OpenAI` chat completions and every server that copies them.
     OpenaiChat,
     /// Weights run in this process.
     InProcess,

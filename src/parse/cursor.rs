@@ -71,10 +71,9 @@ impl<'a> Cursor<'a> {
     pub(super) fn eat_phrase(&mut self, phrase: &str) -> bool {
         let rest = self.rest();
         let mut end = 0;
-        let mut wanted = phrase.chars();
+        let wanted = phrase.chars();
         let mut given = rest.chars();
-        loop {
-            let Some(want) = wanted.next() else { break };
+        for want in wanted {
             match given.next() {
                 Some(have) if have == want || have.to_lowercase().eq(want.to_lowercase()) => {
                     end += have.len_utf8();

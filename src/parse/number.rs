@@ -88,9 +88,8 @@ pub(super) fn number_at(cursor: &mut Cursor<'_>) -> Option<Lexeme> {
         cursor.bump();
         return Some(Lexeme::Number(Number::from_f64(fraction)));
     }
-    let digits = match grouped_digits(cursor)? {
-        Ok(digits) => digits,
-        Err(()) => return Some(Lexeme::Unclear),
+    let Ok(digits) = grouped_digits(cursor)? else {
+        return Some(Lexeme::Unclear);
     };
     let whole = !digits.contains('.');
     let mut number = Number::from_digits(digits);

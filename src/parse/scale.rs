@@ -128,16 +128,14 @@ enum Suffix {
 
 fn suffix(text: &str, asked: &Asked) -> Option<Suffix> {
     let scale = match text {
-        "k" => 1e3,
         "K" if asked.base() == Some(Base::Kelvin) => return None,
-        "K" => 1e3,
+        "k" | "K" => 1e3,
         "M" if asked.base() == Some(Base::Meter) => return Some(Suffix::Unclear),
         "m" if asked.is_length() => return None,
         "M" | "m" | "MM" | "mm" if text.len() == 1 || !asked.is_length() => 1e6,
-        "b" | "B" => 1e9,
+        "b" | "B" | "G" => 1e9,
         "t" if asked.is_mass() => return None,
         "t" | "T" => 1e12,
-        "G" => 1e9,
         // A thousand in Spanish, a million in careless English.
         "mil" => return Some(Suffix::Unclear),
         _ => return None,

@@ -320,20 +320,17 @@ fn goes_on(cursor: Cursor<'_>) -> bool {
     at.skip_blanks();
     sign_at(&mut at);
     let start = at;
-    match number_at(&mut at) {
-        Some(_) => {
-            // "225 - 3 of them amateurs" is rare and cannot be told from a range: no choice is ours.
-            !start.rest().starts_with('.')
-        }
-        None => {
-            let mut words = start;
-            let before = words.at();
-            number_words_at(&mut words).is_some()
-                && words.rest()[..]
-                    .chars()
-                    .next()
-                    .is_none_or(|c| !c.is_alphanumeric())
-                && start.rest()[..words.at() - before].contains(' ')
-        }
+    if number_at(&mut at).is_some() {
+        // "225 - 3 of them amateurs" is rare and cannot be told from a range: no choice is ours.
+        !start.rest().starts_with('.')
+    } else {
+        let mut words = start;
+        let before = words.at();
+        number_words_at(&mut words).is_some()
+            && words.rest()[..]
+                .chars()
+                .next()
+                .is_none_or(|c| !c.is_alphanumeric())
+            && start.rest()[..words.at() - before].contains(' ')
     }
 }

@@ -42,10 +42,10 @@ impl ProviderError {
     pub fn from_response(status: u16, headers: &Headers, body: &[u8]) -> Self {
         let json: Option<Value> = serde_json::from_slice(body).ok();
         let error = json.as_ref().map(error_object);
-        let message = error
-            .and_then(message_of)
-            .map(|text| shorten(&text, 300))
-            .unwrap_or_else(|| describe(status, headers, body));
+        let message = error.and_then(message_of).map_or_else(
+            || describe(status, headers, body),
+            |text| shorten(&text, 300),
+        );
         let words = error.map(words_of).unwrap_or_default() + " " + &message.to_lowercase();
         Self {
             class: classify(status, &words),

@@ -128,7 +128,7 @@ fn finish(word: &str) -> Option<Finish> {
     }
 }
 
-/// Dollars as OpenRouter (`cost`), xAI (`cost_in_usd_ticks`, 1e-10 dollars) and Kaggle's proxy (`cost`, nanodollars)
+/// Dollars as `OpenRouter` (`cost`), xAI (`cost_in_usd_ticks`, 1e-10 dollars) and Kaggle's proxy (`cost`, nanodollars)
 /// report them.
 fn cost_reported(usage: &Value) -> Option<Usd> {
     let decimal = |value: &Value| {

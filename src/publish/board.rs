@@ -133,7 +133,7 @@ impl<'a> Board<'a> {
                 ];
                 row.extend(self.anchored.iter().map(|task| {
                     self.cell(&model.model, task)
-                        .map_or_else(String::new, |cell| index_text(cell))
+                        .map_or_else(String::new, index_text)
                 }));
                 row
             })
@@ -342,7 +342,7 @@ impl<'a> Board<'a> {
                     {
                         Some((_, tasks, _)) => tasks.push(task.name.as_str()),
                         None => {
-                            seen.push((settings.clone(), vec![task.name.as_str()], cell.epochs))
+                            seen.push((settings.clone(), vec![task.name.as_str()], cell.epochs));
                         }
                     }
                 }

@@ -41,7 +41,7 @@ pub(super) fn whole_with_interval(value: f64, interval: Option<Interval>) -> Str
     }
 }
 
-/// "2 no_number, 1 truncated", most frequent first; "none".
+/// "2 `no_number`, 1 truncated", most frequent first; "none".
 pub(super) fn losses<L: std::fmt::Display>(counts: impl IntoIterator<Item = (L, usize)>) -> String {
     let mut counts: Vec<(String, usize)> = counts
         .into_iter()

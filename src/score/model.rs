@@ -108,19 +108,34 @@ fn is_right(cell: &Cell<'_>, item: &Item) -> bool {
 }
 
 /// Interval of the median when items are drawn anew, each with all its replies.
+///
+/// The values are sorted once; a resample only says how often each item, and so each of its values, counts.
 fn tokens_interval(tokens: &[(&str, f64)]) -> Option<Interval> {
-    let mut groups: std::collections::BTreeMap<&str, Vec<f64>> = std::collections::BTreeMap::new();
-    for (item, value) in tokens {
-        groups.entry(item).or_default().push(*value);
-    }
-    let groups: Vec<Vec<f64>> = groups.into_values().collect();
-    (groups.len() > 1).then(|| {
-        bootstrap_by(groups.len(), |drawn| {
-            let values: Vec<f64> = drawn
-                .iter()
-                .flat_map(|at| groups[*at].iter().copied())
-                .collect();
-            median(&values).unwrap_or_default()
+    let mut items: Vec<&str> = tokens.iter().map(|(item, _)| *item).collect();
+    items.sort_unstable();
+    items.dedup();
+    let mut sorted: Vec<(f64, usize)> = tokens
+        .iter()
+        .filter_map(|(item, value)| Some((*value, items.binary_search(item).ok()?)))
+        .collect();
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    (items.len() > 1).then(|| {
+        bootstrap_by(items.len(), |drawn| {
+            let mut times = vec![0_usize; items.len()];
+            for item in drawn {
+                times[*item] += 1;
+            }
+            let total: usize = sorted.iter().map(|(_, item)| times[*item]).sum();
+            // The places of the two middle values; the same place if the number is odd.
+            let at = |place: usize| {
+                let mut passed = 0;
+                let found = sorted.iter().find(|(_, item)| {
+                    passed += times[*item];
+                    passed > place
+                });
+                found.map_or(f64::NAN, |(value, _)| *value)
+            };
+            f64::midpoint(at((total - 1) / 2), at(total / 2))
         })
     })
 }

@@ -70,8 +70,7 @@ pub fn cells<'a>(
     tasks: &'a Tasks,
 ) -> (Vec<Cell<'a>>, BTreeMap<String, usize>) {
     let mut unknown = BTreeMap::new();
-    type Slots<'a> = BTreeMap<Slot, Vec<&'a Record>>;
-    let mut sorted: BTreeMap<(ModelName, usize), Slots<'a>> = BTreeMap::new();
+    let mut sorted: BTreeMap<(ModelName, usize), BTreeMap<Slot, Vec<&'a Record>>> = BTreeMap::new();
     for record in records {
         let place = tasks.0.iter().position(|task| task.name == record.task);
         let Some(place) = place else {

@@ -1,7 +1,8 @@
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -18,7 +19,6 @@ const SYNC_EVERY: Duration = Duration::from_millis(200);
 pub struct CellFile {
     file: File,
     path: PathBuf,
-    dirty: bool,
 }
 
 impl CellFile {
@@ -51,11 +51,7 @@ impl CellFile {
             Err(TryLockError::WouldBlock) => return Err(StoreError::Locked { path }),
             Err(TryLockError::Error(source)) => return Err(io("lock")(source)),
         }
-        let mut cell = Self {
-            file,
-            path,
-            dirty: false,
-        };
+        let mut cell = Self { file, path };
         let warning = cell.mend_tail()?;
         Ok((cell, warning))
     }
@@ -139,33 +135,30 @@ impl CellFile {
         Ok(line)
     }
 
-    fn append(&mut self, record: &Record) -> Result<(), StoreError> {
+    fn append(&self, record: &Record) -> Result<(), StoreError> {
         let mut line = serde_json::to_vec(record)
             .map_err(std::io::Error::other)
             .map_err(self.error("encode a sample for"))?;
         line.push(b'\n');
         // One write for the whole line: a kill tears at most this line.
-        self.file.write_all(&line).map_err(self.error("write"))?;
-        self.dirty = true;
-        Ok(())
+        (&self.file).write_all(&line).map_err(self.error("write"))
     }
 
-    fn sync(&mut self) -> Result<(), StoreError> {
-        if self.dirty {
-            self.file.sync_data().map_err(self.error("sync"))?;
-            self.dirty = false;
-        }
-        Ok(())
+    fn sync(&self) -> Result<(), StoreError> {
+        self.file.sync_data().map_err(self.error("sync"))
     }
 }
 
 type Ack = oneshot::Sender<Result<(), StoreError>>;
+type Line = (usize, Box<Record>, Ack);
 
-/// Writes records of many cells from one thread: each line at once, the sync to disk in groups.
+/// Writes records of many cells: each line at once by one thread, the sync to disk in groups by another, so that no
+/// reply waits for the disk.
 #[derive(Debug)]
 pub struct Recorder {
-    inbox: Option<mpsc::Sender<(usize, Box<Record>, Ack)>>,
-    thread: Option<JoinHandle<Result<(), StoreError>>>,
+    inbox: Option<mpsc::Sender<Line>>,
+    writer: Option<JoinHandle<()>>,
+    syncer: Option<JoinHandle<Result<(), StoreError>>>,
 }
 
 impl Recorder {
@@ -173,10 +166,15 @@ impl Recorder {
     #[must_use]
     pub fn start(files: Vec<CellFile>) -> Self {
         let (inbox, outbox) = mpsc::channel();
-        let thread = std::thread::spawn(move || write_all(files, &outbox));
+        let (written, to_sync) = mpsc::channel();
+        let files = Arc::new(files);
+        let syncing = Arc::clone(&files);
+        let writer = std::thread::spawn(move || write_all(&files, &outbox, &written));
+        let syncer = std::thread::spawn(move || sync_all(&syncing, &to_sync));
         Self {
             inbox: Some(inbox),
-            thread: Some(thread),
+            writer: Some(writer),
+            syncer: Some(syncer),
         }
     }
 
@@ -197,37 +195,39 @@ impl Recorder {
     /// Waits until everything is on disk.
     ///
     /// # Errors
-    /// The last sync failed.
+    /// A sync failed.
     pub fn finish(mut self) -> Result<(), StoreError> {
         self.inbox = None;
-        match self.thread.take().map(JoinHandle::join) {
-            Some(Ok(result)) => result,
-            Some(Err(_)) => Err(StoreError::WriterGone),
-            None => Ok(()),
+        let written = self.writer.take().map(JoinHandle::join);
+        let synced = self.syncer.take().map(JoinHandle::join);
+        match (written, synced) {
+            (Some(Ok(())), Some(Ok(result))) => result,
+            _ => Err(StoreError::WriterGone),
         }
     }
 }
 
-fn write_all(
-    mut files: Vec<CellFile>,
-    outbox: &mpsc::Receiver<(usize, Box<Record>, Ack)>,
-) -> Result<(), StoreError> {
-    let mut synced = Instant::now();
-    loop {
-        match outbox.recv_timeout(SYNC_EVERY) {
-            Ok((file, record, ack)) => {
-                // The asker may be gone after an interrupt; the line is written all the same.
-                let _ = ack.send(files[file].append(&record));
-            }
-            Err(mpsc::RecvTimeoutError::Timeout) => {}
-            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+fn write_all(files: &[CellFile], outbox: &mpsc::Receiver<Line>, written: &mpsc::Sender<usize>) {
+    for (file, record, ack) in outbox {
+        let result = files[file].append(&record);
+        let _ = written.send(file);
+        // The asker may be gone after an interrupt; the line is written all the same.
+        let _ = ack.send(result);
+    }
+}
+
+/// Syncs the files that were written to, at most once in [`SYNC_EVERY`] and at the end.
+fn sync_all(files: &[CellFile], written: &mpsc::Receiver<usize>) -> Result<(), StoreError> {
+    while let Ok(first) = written.recv() {
+        let mut dirty = BTreeSet::from([first]);
+        let until = Instant::now() + SYNC_EVERY;
+        let left = || until.saturating_duration_since(Instant::now());
+        while let Ok(file) = written.recv_timeout(left()) {
+            dirty.insert(file);
         }
-        if synced.elapsed() >= SYNC_EVERY {
-            for file in &mut files {
-                file.sync()?;
-            }
-            synced = Instant::now();
+        for file in dirty {
+            files[file].sync()?;
         }
     }
-    files.iter_mut().try_for_each(CellFile::sync)
+    Ok(())
 }

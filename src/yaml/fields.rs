@@ -81,33 +81,31 @@ impl<'a, 'f> Fields<'a, 'f> {
     /// A scalar field.
     pub fn scalar(&mut self, field: &'static str) -> Option<Scalar> {
         let node = self.node(field)?;
-        match &node.value {
-            Value::Text {
-                text,
-                before_comment,
-            } => {
-                if *before_comment && text.contains(' ') {
-                    self.warn(
-                        field,
-                        node.at,
-                        "the text ends at ` #`, where a comment begins",
-                        "put the whole text in quotes if the # belongs to it; move the comment to a line of its own if not",
-                    );
-                }
-                Some(Scalar {
-                    text: text.clone(),
-                    at: node.at,
-                })
-            }
-            _ => {
-                self.fault(
+        if let Value::Text {
+            text,
+            before_comment,
+        } = &node.value
+        {
+            if *before_comment && text.contains(' ') {
+                self.warn(
                     field,
                     node.at,
-                    "must be a single value",
-                    "write it on one line",
+                    "the text ends at ` #`, where a comment begins",
+                    "put the whole text in quotes if the # belongs to it; move the comment to a line of its own if not",
                 );
-                None
             }
+            Some(Scalar {
+                text: text.clone(),
+                at: node.at,
+            })
+        } else {
+            self.fault(
+                field,
+                node.at,
+                "must be a single value",
+                "write it on one line",
+            );
+            None
         }
     }
 
@@ -281,7 +279,7 @@ impl<'a, 'f> Fields<'a, 'f> {
         message: impl Into<String>,
         mend: impl Into<String>,
     ) {
-        let fault = self.make(field, at, message.into(), mend.into());
+        let fault = self.make(field, at, &message.into(), mend.into());
         self.faults.0.push(fault);
     }
 
@@ -293,12 +291,12 @@ impl<'a, 'f> Fields<'a, 'f> {
         message: impl Into<String>,
         mend: impl Into<String>,
     ) {
-        let mut fault = self.make(field, at, message.into(), mend.into());
+        let mut fault = self.make(field, at, &message.into(), mend.into());
         fault.severity = Severity::Warning;
         self.faults.0.push(fault);
     }
 
-    fn make(&self, field: &str, at: Place, message: String, mend: String) -> Fault {
+    fn make(&self, field: &str, at: Place, message: &str, mend: String) -> Fault {
         self.document
             .fault(at, Some(field), format!("{}: {message}", self.about), mend)
     }

@@ -23,7 +23,9 @@ fn weights() -> Weights {
         licence: "MIT".to_owned(),
         file: "tiny.gguf".to_owned(),
         bytes: 200_000,
-        sha256: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+        sha256: hash
+            .iter()
+            .fold(String::new(), |text, byte| text + &format!("{byte:02x}")),
         hub_repo: "someone/tiny".to_owned(),
         python_package: Some("tiny-weights==1.0".to_owned()),
         python_member: Some("tiny/tiny.gguf".to_owned()),

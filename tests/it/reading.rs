@@ -32,7 +32,7 @@ fn grouped_by(value: u64, mark: &str) -> String {
     let digits = value.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push_str(mark);
         }
         out.push(digit);
@@ -90,15 +90,17 @@ fn words(value: u64) -> String {
     let at = |n: u64| usize::try_from(n).unwrap();
     match value {
         0..20 => SMALL[at(value)].to_owned(),
-        20..100 if value % 10 == 0 => TENS[at(value / 10)].to_owned(),
+        20..100 if value.is_multiple_of(10) => TENS[at(value / 10)].to_owned(),
         20..100 => format!("{}-{}", TENS[at(value / 10)], SMALL[at(value % 10)]),
-        100..1000 if value % 100 == 0 => format!("{} hundred", SMALL[at(value / 100)]),
+        100..1000 if value.is_multiple_of(100) => format!("{} hundred", SMALL[at(value / 100)]),
         100..1000 => format!(
             "{} hundred and {}",
             SMALL[at(value / 100)],
             words(value % 100)
         ),
-        1000..1_000_000 if value % 1000 == 0 => format!("{} thousand", words(value / 1000)),
+        1000..1_000_000 if value.is_multiple_of(1000) => {
+            format!("{} thousand", words(value / 1000))
+        }
         1000..1_000_000 => format!("{} thousand {}", words(value / 1000), words(value % 1000)),
         _ => format!(
             "{} million {}",

@@ -146,7 +146,7 @@ impl Asked {
 pub struct Server {
     pub mock: MockServer,
     pub asked: Asked,
-    _runtime: tokio::runtime::Runtime,
+    runtime: tokio::runtime::Runtime,
 }
 
 struct Answering<F> {
@@ -191,7 +191,7 @@ impl Server {
         Self {
             mock,
             asked,
-            _runtime: runtime,
+            runtime,
         }
     }
 
@@ -214,7 +214,7 @@ impl Server {
     }
 
     pub fn bodies(&self) -> Vec<Value> {
-        self._runtime
+        self.runtime
             .block_on(self.mock.received_requests())
             .unwrap()
             .iter()
@@ -223,7 +223,7 @@ impl Server {
     }
 
     pub fn requests(&self) -> Vec<Request> {
-        self._runtime
+        self.runtime
             .block_on(self.mock.received_requests())
             .unwrap()
     }

@@ -101,18 +101,17 @@ fn the_reply_of_one_turn_stands_in_the_next() {
     let server = super::support::Server::new(|request, _| {
         let body: serde_json::Value = serde_json::from_slice(&request.body).unwrap();
         let messages = body["messages"].as_array().unwrap();
-        match messages.len() {
-            1 => super::support::ok("less"),
-            _ => {
-                assert_eq!(messages[1]["content"], "less");
-                assert!(
-                    messages[2]["content"]
-                        .as_str()
-                        .unwrap()
-                        .starts_with("You said less.")
-                );
-                super::support::ok("ESTIMATE: 9,000")
-            }
+        if messages.len() == 1 {
+            super::support::ok("less")
+        } else {
+            assert_eq!(messages[1]["content"], "less");
+            assert!(
+                messages[2]["content"]
+                    .as_str()
+                    .unwrap()
+                    .starts_with("You said less.")
+            );
+            super::support::ok("ESTIMATE: 9,000")
         }
     });
     let words = format!(

