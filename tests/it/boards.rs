@@ -52,7 +52,7 @@ fn the_committed_board_is_what_its_replies_say() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let out = tempfile::tempdir().unwrap();
     let done = Command::new(env!("CARGO_BIN_EXE_wheel"))
-        .args(["leaderboard", "--store", "runs", "--out"])
+        .args(["leaderboard", "--store", "leaderboards/runs", "--out"])
         .arg(out.path())
         .current_dir(root)
         .output()
@@ -65,6 +65,10 @@ fn the_committed_board_is_what_its_replies_say() {
     let committed = std::fs::read_to_string(root.join("leaderboards/wheel.md")).unwrap();
     let computed = std::fs::read_to_string(out.path().join("wheel.md")).unwrap();
     assert_eq!(committed, computed);
+    // The table in the README is a part of it, not typed by hand.
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let table: Vec<&str> = readme.lines().filter(|line| line.starts_with("| ")).collect();
+    assert!(table.len() > 4 && committed.contains(&table.join("\n")));
 }
 
 #[test]
