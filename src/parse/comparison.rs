@@ -31,9 +31,9 @@ static RESTATED: LazyLock<Regex> = LazyLock::new(|| {
 static ANSWER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r#"(?xim)
-        (?:^|[.!?:;\n])[\s*_`"'\#>\-(]*(?:(?:answer|comparison|first\s+line|line\s+1|it\s+is|it's)\s*:?[\s*_`"']*)?
+        (?:^|[.!?:;\n])[\s*_`"'\#>\-(]*(?:(?:(?:the\s+|my\s+)?(?:answer|comparison)(?:\s+is)?|first\s+line|line\s+1|it\s+is|it's|i'd\s+say|i\s+would\s+say|so|probably|much|likely)\s*[:,\-]?[\s*_`"'\[(]*){0,2}
         (?:(?P<more>more|greater|higher|mehr|plus|m[aá]s|mais|meer|больше)|(?P<less>less|fewer|lower|weniger|moins|menos|minder|меньше))
-        (?P<tail>[\s*_`"'.,!;:)\-–—]|$)
+        (?P<tail>[\s*_`"'.,!;:)\-–—\]}]|$)
         "#,
     )
     .expect("a literal pattern")
@@ -131,14 +131,25 @@ pub(super) fn read_comparison(
         let other_number = compared
             .get(next)
             .is_some_and(|number| number.start < place.end() + 24 && !is_anchor(number.value));
+        // "Is it more than 310? No." only repeats the question.
+        let sentence = text[place.end()..]
+            .chars()
+            .take(60)
+            .find(|c| matches!(c, '.' | '!' | '?' | '\n'));
+        let asks = sentence == Some('?');
         let word_follows = text[place.end()..]
             .trim_start_matches([' ', '*', '_'])
             .starts_with(char::is_alphabetic);
         let mut behind = Cursor::new(text, place.end());
         behind.skip_while(char::is_whitespace);
-        let than = behind.eat_any_phrase(&["than", "als", "de", "di", "dan", "чем"]);
+        let anchor_follows = compared
+            .get(next)
+            .is_some_and(|number| number.start < place.end() + 24 && is_anchor(number.value));
+        let than =
+            anchor_follows && behind.eat_any_phrase(&["than", "als", "de", "di", "dan", "чем"]);
+        let label = behind.eat_phrase("estimate");
         let heads_line = text[place.end()..].starts_with(['\n', '*', '_']) || !word_follows;
-        if !in_question(place.start()) && !other_number && (heads_line || than) {
+        if !in_question(place.start()) && !other_number && !asks && (heads_line || than || label) {
             answer = Some(side);
         }
     }
@@ -149,8 +160,28 @@ pub(super) fn read_comparison(
             .find(|number| {
                 let question =
                     question_before(number.start).is_some_and(|end| number.start < end + 8);
-                !question && anchor.is_some() && is_anchor(number.value)
+                let certain = !question && !is_denied(text, number.start);
+                certain && anchor.is_some() && is_anchor(number.value)
             })
             .map(|number| number.side)
     })
+}
+
+static DENIED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:not|no|unlikely|never|cannot|whether|is it|if)\b|n't\b")
+        .expect("a literal pattern")
+});
+
+/// Whether "not", "can't be", "unlikely to be" or the like stands shortly before, or a question mark shortly behind:
+/// then the comparison says nothing certain.
+fn is_denied(text: &str, at: usize) -> bool {
+    let mut start = at.saturating_sub(40);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    let end = text[at..]
+        .chars()
+        .take(24)
+        .find(|c| matches!(c, '?' | '\n' | ' '));
+    end == Some('?') || DENIED.is_match(&text[start..at])
 }

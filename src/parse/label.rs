@@ -95,6 +95,18 @@ fn read_one(text: &str, start: usize, asked: &Asked) -> Labelled {
     }
     skip_marks(&mut cursor);
     cursor.skip_blanks();
+    if is_qualifier(cursor.word()) {
+        bounded = true;
+        cursor.skip(cursor.word().len());
+        cursor.skip_blanks();
+    }
+    // "ESTIMATE 1:" numbers the label.
+    let mut ordinal = cursor;
+    ordinal.skip_while(|c| c.is_ascii_digit());
+    if ordinal.at() > cursor.at() && ordinal.at() < cursor.at() + 3 && ordinal.peek() == Some(':') {
+        bounded = true;
+        cursor = ordinal;
+    }
     let separated = if cursor.eat(":") || cursor.eat("=") || cursor.eat("≈") {
         true
     } else {
@@ -120,6 +132,11 @@ fn read_one(text: &str, start: usize, asked: &Asked) -> Labelled {
         if list_marker(cursor) {
             return Labelled::Nothing;
         }
+        // "1. 225": the number of a list, of which there may be more.
+        if let Some(item) = numbered(cursor) {
+            bounded |= another_numbered(item);
+            cursor = item;
+        }
     }
     if placeholder(cursor) {
         return Labelled::Placeholder;
@@ -130,7 +147,7 @@ fn read_one(text: &str, start: usize, asked: &Asked) -> Labelled {
         return Labelled::Nothing;
     }
     let found = match found {
-        Found::Value(_) | Found::Bad(NoValue::Ambiguous) => match equation(value_start, asked) {
+        Found::Value(_) | Found::Bad(NoValue::Ambiguous | NoValue::UnitMismatch) => match equation(value_start, asked) {
             Some(Found::Value(value)) if !bounded => {
                 return Labelled::Value(value, Rule::LabelEquation);
             }
@@ -152,7 +169,7 @@ fn read_one(text: &str, start: usize, asked: &Asked) -> Labelled {
     }
 }
 
-fn is_qualifier(word: &str) -> bool {
+pub(super) fn is_qualifier(word: &str) -> bool {
     QUALIFIERS
         .iter()
         .any(|qualifier| qualifier.eq_ignore_ascii_case(word))
@@ -230,6 +247,26 @@ fn list_marker(cursor: Cursor<'_>) -> bool {
             .rest()
             .trim_start()
             .starts_with(|c: char| !c.is_ascii_digit())
+}
+
+/// Behind "1. " or "1) ", if a number follows.
+fn numbered(cursor: Cursor<'_>) -> Option<Cursor<'_>> {
+    let mut at = cursor;
+    at.skip_while(|c| c.is_ascii_digit());
+    let marked = at.at() > cursor.at() && (at.eat(". ") || at.eat(") "));
+    at.skip_blanks();
+    (marked && at.peek().is_some_and(|c| c.is_ascii_digit())).then_some(at)
+}
+
+/// Whether the next line is a numbered item too.
+fn another_numbered(cursor: Cursor<'_>) -> bool {
+    let rest = cursor.rest();
+    rest.find('\n').is_some_and(|end| {
+        let mut next = cursor;
+        next.skip(end + 1);
+        next.skip_while(char::is_whitespace);
+        numbered(next).is_some()
+    })
 }
 
 /// The format's stand-in, not filled in.

@@ -17,7 +17,7 @@ mod words;
 
 use comparison::{compared_numbers, is_compared, read_comparison};
 use cursor::Cursor;
-use label::{Labels, read_labels};
+use label::{Labels, is_qualifier, read_labels};
 use number::number_at;
 use unit::Asked;
 use value::{Found, skip_to_value, value_at};
@@ -69,20 +69,24 @@ fn without_label(text: &str, asked: &Asked) -> (Result<f64, NoValue>, Rule) {
         .lines()
         .rev()
         .map(str::trim)
-        .find(|line| !line.trim_matches(['`', '*', '_', ' ']).is_empty())
+        .find(|line| !line.trim_matches(['`', '*', '_', ' ', '$']).is_empty())
         .unwrap_or_default();
-    let rule = if last.contains("\\boxed") {
-        Rule::Boxed
-    } else {
-        Rule::LastLine
+    let (rule, line) = match last.rfind("\\boxed") {
+        Some(at) => (Rule::Boxed, &last[at..]),
+        None => (Rule::LastLine, last),
     };
-    match bare_line(last, asked) {
+    match bare_line(line, asked) {
         Some(Found::Value(value)) => return (Ok(value), rule),
         Some(Found::Bad(why)) => return (Err(why), rule),
         _ => {}
     }
     if refusal::declines(text) {
-        return (Err(NoValue::Refusal), Rule::Declined);
+        let hedged =
+            refusal::hedged_value(text).map(|at| value_at(&mut Cursor::new(text, at), asked));
+        return match hedged {
+            Some(Found::Value(value)) => (Ok(value), Rule::OnlyNumber),
+            _ => (Err(NoValue::Refusal), Rule::Declined),
+        };
     }
     let compared = compared_numbers(text, asked);
     let mut free = numbers(text).filter(|at| !is_compared(&compared, *at));
@@ -115,11 +119,18 @@ fn bare_line(line: &str, asked: &Asked) -> Option<Found> {
             .take_while(|(_, c)| !c.is_ascii_digit())
             .find(|(_, c)| matches!(c, ':' | '='))
             .map(|(at, c)| at + c.len_utf8())?;
+        // "High: 300" is one end of a range.
+        let low_or_high = line[..end]
+            .split(|c: char| !c.is_alphabetic())
+            .any(is_qualifier);
         cursor = Cursor::new(line, end);
         cursor.skip_while(|c| matches!(c, '*' | '_' | '"' | ' '));
         skip_to_value(&mut cursor, false);
         start = cursor;
         found = value_at(&mut cursor, asked);
+        if low_or_high && found != Found::Nothing {
+            return Some(Found::Bad(NoValue::Ambiguous));
+        }
     }
     // "1. First step" and "4 a day, so" are no bare values.
     let tail = cursor.rest().trim_matches(|c: char| !c.is_alphanumeric());
@@ -154,7 +165,9 @@ fn numbers(text: &str) -> impl Iterator<Item = usize> {
                 cursor.bump();
             }
             if !attached {
-                return Some(start);
+                // A minus sign directly before the digits, with a space before it, belongs to them.
+                let signed = text[..start].ends_with(" -") || &text[..start] == "-";
+                return Some(if signed { start - 1 } else { start });
             }
         }
     })

@@ -244,6 +244,7 @@ fn join(groups: &[&str], marks: &[Mark]) -> Result<String, ()> {
 /// "e12", "E+7" directly behind the digits.
 fn e_exponent(cursor: &mut Cursor<'_>) -> Option<i64> {
     let mut ahead = *cursor;
+    ahead.eat(" ");
     if !ahead.eat("e") && !ahead.eat("E") {
         return None;
     }
@@ -273,9 +274,11 @@ fn signed_digits(cursor: &mut Cursor<'_>) -> Option<i64> {
 fn times_power_of_ten(cursor: &mut Cursor<'_>) -> Option<i64> {
     let mut ahead = *cursor;
     ahead.skip_blanks();
-    let sign = ahead.bump()?;
-    if !matches!(sign, 'x' | 'X' | '×' | '*' | '·' | '⋅' | '∙' | '✕') {
-        return None;
+    if !ahead.eat_phrase("times") {
+        let sign = ahead.bump()?;
+        if !matches!(sign, 'x' | 'X' | '×' | '*' | '·' | '⋅' | '∙' | '✕') {
+            return None;
+        }
     }
     ahead.skip_blanks();
     if !ahead.eat("10") {
@@ -289,7 +292,9 @@ fn times_power_of_ten(cursor: &mut Cursor<'_>) -> Option<i64> {
 /// "^12", "^{12}", "^(12)", "**12" or superscript digits.
 fn power_tail(cursor: &mut Cursor<'_>) -> Option<i64> {
     let mut ahead = *cursor;
+    ahead.skip_blanks();
     if ahead.eat("^") || ahead.eat("**") {
+        ahead.skip_blanks();
         let close = if ahead.eat("{") {
             "}"
         } else if ahead.eat("(") {

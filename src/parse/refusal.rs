@@ -13,6 +13,7 @@ static DECLINES: LazyLock<Regex> = LazyLock::new(|| {
         |\b(?:do\snot|don't)\shave\s(?:access|enough|sufficient|any|the|reliable|real-time)
         |\b(?:impossible|not\spossible)\sto\s(?:estimate|say|know|determine|give|provide|answer)
         |\bdecline\sto\s(?:answer|estimate|give|provide)
+        |\bnot\senough\s(?:information|data)|\binsufficient\s(?:information|data)|\bno\sestimate\s(?:can|possible|is)
         |\btut\smir\sleid\b|\bkann\sich\snicht\b|\bich\skann\s[^.\n]{0,40}\bnicht\b
         |\bje\sne\speux\spas\b|\bd[ée]sol[ée]e?\b|\blo\ssiento\b|\bno\spuedo\b|\bnão\sposso\b
         |对不起|抱歉|无法|申し訳
@@ -24,4 +25,19 @@ static DECLINES: LazyLock<Regex> = LazyLock::new(|| {
 /// Whether the reply says that it gives no answer.
 pub(super) fn declines(text: &str) -> bool {
     DECLINES.is_match(text)
+}
+
+/// A value that a hedge leads to: "…, but around 225", "; a reasonable estimate would be about 225".
+static HEDGED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)[,;:.\n—–][^.;\n]{0,60}\b(?:about|around|roughly|approximately|estimate (?:is|would be)|guess (?:is|would be))\s+(?:about\s+|around\s+)?(\$?[0-9])",
+    )
+    .expect("a literal pattern")
+});
+
+/// Where the value of a hedged reply begins, if there is just one such place.
+pub(super) fn hedged_value(text: &str) -> Option<usize> {
+    let mut places = HEDGED.captures_iter(text).filter_map(|hit| hit.get(1));
+    let first = places.next()?;
+    places.next().is_none().then_some(first.start())
 }

@@ -4,7 +4,7 @@ use super::cursor::Cursor;
 use super::unit::{Asked, Base};
 
 /// Scale words that stand alone, in lower case. Suffixes of one letter are decided by [`suffix`].
-const WORDS: [(&str, f64); 91] = [
+const WORDS: [(&str, f64); 93] = [
     ("hundred", 1e2),
     ("hundreds", 1e2),
     ("thousand", 1e3),
@@ -31,6 +31,8 @@ const WORDS: [(&str, f64); 91] = [
     ("mn", 1e6),
     ("mln", 1e6),
     ("mio", 1e6),
+    ("bil", 1e9),
+    ("tril", 1e12),
     ("bn", 1e9),
     ("bln", 1e9),
     ("tn", 1e12),
@@ -171,7 +173,9 @@ pub(super) fn scales_at(cursor: &mut Cursor<'_>, asked: &Asked) -> Scale {
         }
         let text = ahead.word();
         let next = ahead.rest()[text.len()..].chars().next();
-        if text.is_empty() || next.is_some_and(|c| c.is_ascii_digit()) {
+        // "m²" and "m/s" are units, "k2" is nothing.
+        let unit_goes_on = next.is_some_and(|c| c.is_ascii_digit() || "²³^/".contains(c));
+        if text.is_empty() || (unit_goes_on && text.chars().count() <= 2) {
             break;
         }
         if let Some(scale) = word(text) {

@@ -56,14 +56,15 @@ pub(super) enum Base {
     Franc,
     Won,
     Ruble,
+    OtherMoney,
 }
 
 use Base::{
     Acre, AstronomicalUnit, Celsius, Centimeter, Day, Dollar, Euro, Fahrenheit, Foot, Franc,
     Gallon, Gram, Hectare, Hour, Inch, Kelvin, Kilogram, Kilometer, Kilowatt, Knot, LightYear,
     Liter, Megawatt, Meter, Mile, MilePerHour, Milligram, Milliliter, Millimeter, Millisecond,
-    Minute, Month, NauticalMile, Ounce, Percent, Pound, Ruble, Rupee, Second, Sterling, Tonne,
-    Watt, Week, Won, Yard, Year, Yen, Yuan,
+    Minute, Month, NauticalMile, OtherMoney, Ounce, Percent, Pound, Ruble, Rupee, Second, Sterling,
+    Tonne, Watt, Week, Won, Yard, Year, Yen, Yuan,
 };
 
 /// Names that may be written in any case. Longer phrases come before their beginnings.
@@ -86,6 +87,10 @@ const NAMES: &[(&str, Base)] = &[
     ("metres", Meter),
     ("meter", Meter),
     ("metre", Meter),
+    ("kilomètres", Kilometer),
+    ("kilómetros", Kilometer),
+    ("км", Kilometer),
+    ("公里", Kilometer),
     ("metros", Meter),
     ("mètres", Meter),
     ("inches", Inch),
@@ -146,6 +151,13 @@ const NAMES: &[(&str, Base)] = &[
     ("week", Week),
     ("months", Month),
     ("month", Month),
+    ("yrs", Year),
+    ("yr", Year),
+    ("jahre", Year),
+    ("ans", Year),
+    ("años", Year),
+    ("лет", Year),
+    ("年", Year),
     ("years", Year),
     ("year", Year),
     ("hectares", Hectare),
@@ -182,6 +194,12 @@ const NAMES: &[(&str, Base)] = &[
     ("watts", Watt),
     ("kilowatts", Kilowatt),
     ("megawatts", Megawatt),
+    ("canadian dollars", OtherMoney),
+    ("australian dollars", OtherMoney),
+    ("cad", OtherMoney),
+    ("aud", OtherMoney),
+    ("pesos", OtherMoney),
+    ("cents", OtherMoney),
     ("us dollars", Dollar),
     ("u.s. dollars", Dollar),
     ("us$", Dollar),
@@ -235,6 +253,16 @@ const SYMBOLS: &[(&str, Base)] = &[
 /// Signs that stand before or behind a number.
 const SIGNS: &[(&str, Base)] = &[
     ("US$", Dollar),
+    ("CA$", OtherMoney),
+    ("AU$", OtherMoney),
+    ("HK$", OtherMoney),
+    ("NZ$", OtherMoney),
+    ("C$", OtherMoney),
+    ("A$", OtherMoney),
+    ("S$", OtherMoney),
+    ("R$", OtherMoney),
+    ("Rs.", Rupee),
+    ("¢", OtherMoney),
     ("$", Dollar),
     ("€", Euro),
     ("£", Sterling),
@@ -373,9 +401,19 @@ pub(super) fn unit_at(
         per: None,
     };
     *cursor = ahead;
+    if let Some(below) = negative_power(ahead, asked) {
+        unit.per = Some(below.0);
+        *cursor = below.1;
+        return Some(unit);
+    }
     ahead.skip_blanks();
     if ahead.eat("/") || ahead.eat_phrase("per") {
         ahead.skip_blanks();
+        if ahead.eat_phrase("cc") {
+            unit.per = Some((Centimeter, 3));
+            *cursor = ahead;
+            return Some(unit);
+        }
         let mut below_power = 1;
         if ahead.eat_any_phrase(&["cubic", "cu."]) {
             below_power = 3;
@@ -398,6 +436,30 @@ pub(super) fn unit_at(
     Some(unit)
 }
 
+/// "·cm⁻³", " s^-1" behind a unit: what it is divided by.
+fn negative_power<'a>(mut cursor: Cursor<'a>, asked: &Asked) -> Option<((Base, u8), Cursor<'a>)> {
+    cursor.skip_while(|c| matches!(c, ' ' | '·' | '⋅' | '*'));
+    let base = base_at(&mut cursor, asked, true)?;
+    for (text, power) in [
+        ("⁻¹", 1),
+        ("⁻²", 2),
+        ("⁻³", 3),
+        ("^-1", 1),
+        ("^-2", 2),
+        ("^-3", 3),
+        ("^{-1}", 1),
+        ("^{-2}", 2),
+        ("^{-3}", 3),
+        ("-1", 1),
+        ("-3", 3),
+    ] {
+        if cursor.eat(text) {
+            return Some(((base, power), cursor));
+        }
+    }
+    None
+}
+
 fn base_at(cursor: &mut Cursor<'_>, asked: &Asked, symbols_freely: bool) -> Option<Base> {
     for (name, base) in NAMES {
         if cursor.eat_phrase(name) {
@@ -414,7 +476,11 @@ fn base_at(cursor: &mut Cursor<'_>, asked: &Asked, symbols_freely: bool) -> Opti
     // "5 s" of a count of people is a slip of the pen, "5 t" may be a trillion: short symbols need a reason.
     let meant = symbols_freely
         || match base {
-            Meter => asked.is_length() || asked.unit.is_some_and(|unit| unit.per.is_some()),
+            Meter => {
+                let goes_on =
+                    cursor.rest()[symbol.len()..].starts_with(['²', '³', '^', '/', '2', '3']);
+                goes_on || asked.is_length() || asked.unit.is_some_and(|unit| unit.per.is_some())
+            }
             Tonne => asked.is_mass(),
             Kelvin => matches!(asked.base(), Some(Kelvin | Celsius | Fahrenheit)),
             Second | Hour | Liter => asked.unit.is_some(),

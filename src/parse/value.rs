@@ -33,7 +33,7 @@ const ABOUT: [&str; 12] = [
     "environ",
 ];
 
-const BOUND: [&str; 24] = [
+const BOUND: [&str; 35] = [
     "at least",
     "at most",
     "more than",
@@ -46,6 +46,17 @@ const BOUND: [&str; 24] = [
     "no less than",
     "not more than",
     "up to",
+    "no fewer than",
+    "well over",
+    "just over",
+    "upwards of",
+    "in excess of",
+    "a minimum of",
+    "a maximum of",
+    "minimum",
+    "maximum",
+    "min",
+    "max",
     "over",
     "under",
     "above",
@@ -60,7 +71,14 @@ const BOUND: [&str; 24] = [
     "moins de",
 ];
 
-const OR_BEYOND: [&str; 10] = [
+const OR_BEYOND: [&str; 17] = [
+    "at least",
+    "at most",
+    "minimum",
+    "maximum",
+    "min",
+    "max",
+    "plus",
     "or more",
     "or less",
     "or fewer",
@@ -91,6 +109,9 @@ pub(super) fn skip_to_value(cursor: &mut Cursor<'_>, lines: bool) {
         if cursor.eat_any_phrase(&ABOUT) {
             cursor.eat(".");
         }
+        for about in ["大约", "大約", "约", "約"] {
+            cursor.eat(about);
+        }
         if cursor.at() == start {
             return;
         }
@@ -110,6 +131,10 @@ pub(super) fn value_at(cursor: &mut Cursor<'_>, asked: &Asked) -> Found {
         return Found::Bad(NoValue::NotFinite);
     }
     let mut negative = at.eat("-");
+    if !negative && at.eat_any_phrase(&["minus", "negative"]) {
+        negative = true;
+        at.skip_blanks();
+    }
     if !negative {
         at.eat("+");
     }
@@ -148,7 +173,18 @@ pub(super) fn value_at(cursor: &mut Cursor<'_>, asked: &Asked) -> Found {
     }
     let mut bad = bound.then_some(NoValue::Ambiguous);
     and_a_half(&mut at, &mut number);
+    // "225 ± 50 million": the spread stands between the value and its scale.
+    spread(&mut at);
     let before_scale = at;
+    // "$2.4$ million": the closing mark stands between them.
+    let mut closed = at;
+    skip_closing(&mut closed);
+    if closed.at() > at.at() {
+        let mut scaled = closed;
+        if scales_at(&mut scaled, asked) != Scale::Times(1.0) {
+            at = closed;
+        }
+    }
     match scales_at(&mut at, asked) {
         Scale::Unclear => bad = bad.or(Some(NoValue::Ambiguous)),
         Scale::Times(scale) if Some(scale) == asked.scale => {}
@@ -156,6 +192,22 @@ pub(super) fn value_at(cursor: &mut Cursor<'_>, asked: &Asked) -> Found {
             bad = bad.or(Some(NoValue::UnitMismatch));
         }
         Scale::Times(scale) => number.times(scale),
+    }
+    // "1億2000万": a smaller part follows its scale at once.
+    while at.at() > before_scale.at()
+        && at
+            .before()
+            .ends_with(['億', '亿', '억', '万', '萬', '만', '千'])
+    {
+        let mut more = at;
+        let Some(Lexeme::Number(mut part)) = number_at(&mut more) else {
+            break;
+        };
+        if let Scale::Times(scale) = scales_at(&mut more, asked) {
+            part.times(scale);
+        }
+        number.plus(part.value().unwrap_or(0.0));
+        at = more;
     }
     if negative {
         number.negate();
@@ -186,7 +238,8 @@ pub(super) fn value_at(cursor: &mut Cursor<'_>, asked: &Asked) -> Found {
             }
             unit_place = behind;
             skip_closing(&mut unit_place);
-            if goes_on(unit_place) {
+            // "1,642 m / 5,387 ft" says the same twice.
+            if goes_on(unit_place) && !again_in_another_unit(unit_place, asked) {
                 bad = bad.or(Some(NoValue::Ambiguous));
             }
         }
@@ -208,7 +261,7 @@ fn digits_or_words(cursor: &mut Cursor<'_>) -> Option<Lexeme> {
         return Some(lexeme);
     }
     let mut at = *cursor;
-    let number = number_words_at(&mut at)?;
+    let lexeme = number_words_at(&mut at)?;
     // "one of many" and "one could say" are no estimates: a lone small word must end its phrase.
     let single = !cursor.rest()[..at.at() - cursor.at()].contains([' ', '-']);
     let mut after = at;
@@ -222,7 +275,32 @@ fn digits_or_words(cursor: &mut Cursor<'_>) -> Option<Lexeme> {
         return None;
     }
     *cursor = at;
-    Some(Lexeme::Number(number))
+    Some(lexeme)
+}
+
+/// Moves behind "± 50" or "(±50)".
+fn spread(cursor: &mut Cursor<'_>) {
+    let mut at = *cursor;
+    at.skip_blanks();
+    at.eat("(");
+    if at.eat("±") || at.eat("+/-") {
+        at.skip_blanks();
+        if number_at(&mut at).is_some() {
+            at.eat(")");
+            *cursor = at;
+        }
+    }
+}
+
+/// Whether what follows is a number in a unit that was not asked for.
+fn again_in_another_unit(cursor: Cursor<'_>, asked: &Asked) -> bool {
+    let mut at = cursor;
+    at.skip_while(|c| matches!(c, ' ' | '/' | ',' | '='));
+    at.eat_phrase("or");
+    at.skip_blanks();
+    number_at(&mut at);
+    at.skip_blanks();
+    unit_at(&mut at, asked, false).is_some_and(|unit| !asked.accepts(unit))
 }
 
 fn bound_at(cursor: &mut Cursor<'_>) -> bool {
@@ -301,11 +379,12 @@ fn goes_on(cursor: Cursor<'_>) -> bool {
         return true;
     }
     let joined = [
-        "-", "–", "—", "‒", "−", "..", "…", "×", "*", "·", "÷", "/", "+", ";", "&", "~", "→",
+        "-", "–", "—", "‒", "−", "..", "…", "×", "*", "·", "÷", "/", "+", ";", "&", "~", "→", "≤",
+        "到", "至", "から",
     ]
     .iter()
     .any(|mark| at.eat(mark))
-        || at.eat_any_phrase(&["to", "or", "and", "bis", "a", "à", "x"])
+        || at.eat_any_phrase(&["to", "or", "and", "bis", "a", "à", "x", "до", "hasta"])
         || (at.eat(",") && at.rest().starts_with(' '));
     if !joined {
         return false;
@@ -313,7 +392,7 @@ fn goes_on(cursor: Cursor<'_>) -> bool {
     at.skip_while(|c| {
         matches!(
             c,
-            ' ' | '\t' | '~' | '≈' | '.' | '-' | '$' | '€' | '£' | '*'
+            ' ' | '\t' | '~' | '≈' | '.' | '-' | '$' | '€' | '£' | '*' | '}'
         )
     });
     at.eat_any_phrase(&ABOUT);
@@ -325,12 +404,6 @@ fn goes_on(cursor: Cursor<'_>) -> bool {
         !start.rest().starts_with('.')
     } else {
         let mut words = start;
-        let before = words.at();
-        number_words_at(&mut words).is_some()
-            && words.rest()[..]
-                .chars()
-                .next()
-                .is_none_or(|c| !c.is_alphanumeric())
-            && start.rest()[..words.at() - before].contains(' ')
+        digits_or_words(&mut words).is_some()
     }
 }

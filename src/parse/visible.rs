@@ -17,8 +17,24 @@ static SPECIAL_TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a literal pattern")
 });
 
+/// Tags that mark up text and say nothing; a tag that may be a placeholder, such as `<number>`, is not among them.
+static MARKUP_TAG: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)</?(?:b|strong|i|em|u|code|pre|p|span|div|mark|small|answer|final_answer|h[1-6]|li|ul|ol|td|tr|th|table)(?:\s[^<>]{0,80})?>")
+        .expect("a literal pattern")
+});
+
+static LINE_TAG: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?i)<br\s?/?>").expect("a literal pattern"));
+
+static POWER_TAG: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?i)<sup>([^<]{1,20})</sup>").expect("a literal pattern"));
+
+static LATEX_FRACTION: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\\[dt]?frac\{([0-9]{1,20})\}\{([0-9]{1,20})\}").expect("a literal pattern")
+});
+
 /// LaTeX that stands for one character, or for none.
-const LATEX: [(&str, &str); 14] = [
+const LATEX: [(&str, &str); 25] = [
     ("{,}", ","),
     ("\\,", " "),
     ("\\!", ""),
@@ -30,9 +46,20 @@ const LATEX: [(&str, &str); 14] = [
     ("\\approx", "≈"),
     ("\\sim", "~"),
     ("\\pm", "±"),
-    ("\\text{", "{"),
-    ("\\mathrm{", "{"),
-    ("\\mathbf{", "{"),
+    ("\\leq", "≤"),
+    ("\\geq", "≥"),
+    ("\\le", "≤"),
+    ("\\ge", "≥"),
+    ("\\gt", ">"),
+    ("\\lt", "<"),
+    ("{10}^", "10^"),
+    ("\\textbf{", ""),
+    ("\\text{", ""),
+    ("\\mathrm{", ""),
+    ("\\mathbf{", ""),
+    ("$$", ""),
+    ("$\\boxed", "\\boxed"),
+    ("$\\$", "$"),
 ];
 
 /// Drops thinking blocks: a closing tag alone drops all before it, an opening tag alone all after it.
@@ -67,9 +94,24 @@ pub(super) fn drop_thinking(text: &str) -> Cow<'_, str> {
 ///
 /// Superscripts and vulgar fractions stay: they mean something else than the plain digits.
 pub(super) fn normalise(text: &str) -> String {
-    let text = SPECIAL_TOKEN.replace_all(text, " ");
+    let mut text = SPECIAL_TOKEN.replace_all(text, " ");
+    for (pattern, meaning) in [
+        (&POWER_TAG, "^$1"),
+        (&LINE_TAG, "\n"),
+        (&MARKUP_TAG, ""),
+        (&LATEX_FRACTION, "$1/$2"),
+    ] {
+        if let Cow::Owned(replaced) = pattern.replace_all(&text, meaning) {
+            text = Cow::Owned(replaced);
+        }
+    }
     let mut plain: String = text.chars().filter_map(plain_char).collect();
-    if plain.contains('\\') || plain.contains("{,}") {
+    for (entity, meaning) in [("&gt;", ">"), ("&lt;", "<"), ("->", "→"), ("=>", "→")] {
+        if plain.contains(entity) {
+            plain = plain.replace(entity, meaning);
+        }
+    }
+    if plain.contains('\\') || plain.contains("{,}") || plain.contains("$$") {
         for (latex, meaning) in LATEX {
             if plain.contains(latex) {
                 plain = plain.replace(latex, meaning);
@@ -96,7 +138,8 @@ fn plain_char(c: char) -> Option<char> {
             return None;
         }
         '\u{2028}' | '\u{2029}' | '\u{85}' => '\n',
-        '−' | '﹣' => '-',
+        '−' | '﹣' | '‐' | '‑' => '-',
+        '〜' => '~',
         '’' | '‘' | 'ʼ' | '′' => '\'',
         '“' | '”' | '„' => '"',
         '٬' | '،' => ',',

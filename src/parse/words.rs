@@ -1,7 +1,7 @@
 //! English number words: "two hundred and twenty-five", "half a million", "a dozen".
 
 use super::cursor::Cursor;
-use super::number::Number;
+use super::number::{Lexeme, Number};
 use super::scale;
 
 const SMALL: [(&str, f64); 28] = [
@@ -63,15 +63,28 @@ fn next_word(mut cursor: Cursor<'_>) -> Option<(&str, Cursor<'_>)> {
     (!word.is_empty()).then_some((word, cursor))
 }
 
+/// Whether a small number may follow what was said: "twenty-five" is one number, "two-three" is two.
+fn joins(current: Option<f64>, value: f64) -> bool {
+    current.is_none_or(|current| {
+        let tens = current % 100.0;
+        (tens == 0.0 && current >= 100.0) || (tens >= 20.0 && tens % 10.0 == 0.0 && value < 10.0)
+    })
+}
+
 /// Reads a number in words that begins here, scale words included, and moves behind it.
-pub(super) fn number_words_at(cursor: &mut Cursor<'_>) -> Option<Number> {
+pub(super) fn number_words_at(cursor: &mut Cursor<'_>) -> Option<Lexeme> {
     let mut ahead = *cursor;
     let mut total = 0.0;
     let mut current: Option<f64> = None;
     let mut said = 0;
+    let mut last_scale = f64::INFINITY;
     while let Some((word, after)) = next_word(ahead) {
         let lower = word.to_lowercase();
         if let Some(value) = small(word) {
+            if !joins(current, value) {
+                *cursor = after;
+                return Some(Lexeme::Unclear);
+            }
             current = Some(current.unwrap_or(0.0) + value);
         } else if lower == "hundred" || lower == "dozen" || lower == "score" {
             let times = match lower.as_str() {
@@ -85,7 +98,20 @@ pub(super) fn number_words_at(cursor: &mut Cursor<'_>) -> Option<Number> {
             }
             current = Some(current.unwrap_or(1.0) * times);
         } else if let Some(value) = scale::word(word) {
-            total += current.take().unwrap_or(1.0) * value;
+            // "hundreds" and "millions" alone are no number.
+            if said == 0 && current.is_none() && lower.ends_with('s') {
+                return None;
+            }
+            if current.is_none() && total > 0.0 {
+                // "thousand million"
+                total *= value;
+            } else if value >= last_scale {
+                *cursor = after;
+                return Some(Lexeme::Unclear);
+            } else {
+                total += current.take().unwrap_or(1.0) * value;
+            }
+            last_scale = value;
         } else if let Some(value) = part(word) {
             // "half a million", "three quarters of a million".
             current = Some(current.unwrap_or(1.0) * value);
@@ -119,7 +145,11 @@ pub(super) fn number_words_at(cursor: &mut Cursor<'_>) -> Option<Number> {
                 .flatten()
                 .and_then(|(word, rest)| part(word).map(|value| (value, rest)))
             {
-                current = Some(current.unwrap_or(0.0) + value);
+                match current {
+                    // "a million and a half"
+                    None if last_scale.is_finite() => total += value * last_scale,
+                    _ => current = Some(current.unwrap_or(0.0) + value),
+                }
                 ahead = rest;
                 continue;
             }
@@ -143,7 +173,9 @@ pub(super) fn number_words_at(cursor: &mut Cursor<'_>) -> Option<Number> {
         return None;
     }
     *cursor = ahead;
-    Some(Number::from_f64(total + current.unwrap_or(0.0)))
+    Some(Lexeme::Number(Number::from_f64(
+        total + current.unwrap_or(0.0),
+    )))
 }
 
 /// Moves over "of a" or "a" if a scale word follows.
@@ -177,7 +209,10 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Option<f64> {
-        number_words_at(&mut Cursor::new(text, 0)).and_then(|number| number.value().ok())
+        match number_words_at(&mut Cursor::new(text, 0)) {
+            Some(Lexeme::Number(number)) => number.value().ok(),
+            _ => None,
+        }
     }
 
     #[test]
@@ -191,10 +226,20 @@ mod tests {
             ("twelve thousand three hundred", 12_300.0),
             ("two point five million", 2.5e6),
             ("a hundred thousand", 1e5),
+            ("a million and a half", 1.5e6),
         ] {
             assert_eq!(read(text), Some(value), "{text}");
         }
-        for text in ["a number", "no one knows", "score", "and"] {
+        for text in [
+            "two-three hundred",
+            "forty-fifty thousand",
+            "one thousand-two thousand",
+            "hundreds",
+            "a number",
+            "no one knows",
+            "score",
+            "and",
+        ] {
             assert_eq!(read(text), None, "{text}");
         }
     }

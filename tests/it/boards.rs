@@ -67,7 +67,10 @@ fn the_committed_board_is_what_its_replies_say() {
     assert_eq!(committed, computed);
     // The table in the README is a part of it, not typed by hand.
     let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
-    let table: Vec<&str> = readme.lines().filter(|line| line.starts_with("| ")).collect();
+    let table: Vec<&str> = readme
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        .collect();
     assert!(table.len() > 4 && committed.contains(&table.join("\n")));
 }
 
