@@ -38,6 +38,9 @@ pub enum BackendError {
         /// Which variable.
         variable: String,
     },
+    /// A value that cannot be a key.
+    #[error("the value of {0} holds blanks or other characters that no key has")]
+    BadKey(String),
     /// No address.
     #[error("model `{0}` has no base_url")]
     NoAddress(String),
@@ -57,13 +60,20 @@ impl Backend {
         let key = match &model.provider.api_key_env {
             None => None,
             Some(variable) => {
-                let value = read_variable(variable).filter(|value| !value.trim().is_empty());
-                Some(SecretString::from(value.ok_or_else(|| {
-                    BackendError::NoKey {
+                let value = read_variable(variable)
+                    .unwrap_or_default()
+                    .trim()
+                    .to_owned();
+                if value.is_empty() {
+                    return Err(BackendError::NoKey {
                         model: model.name.to_string(),
                         variable: variable.clone(),
-                    }
-                })?))
+                    });
+                }
+                if !value.chars().all(|c| c.is_ascii_graphic()) {
+                    return Err(BackendError::BadKey(variable.clone()));
+                }
+                Some(SecretString::from(value))
             }
         };
         let base_url = model
@@ -72,8 +82,9 @@ impl Backend {
             .clone()
             .ok_or_else(|| BackendError::NoAddress(model.name.to_string()))?;
         let dialect: Arc<dyn Dialect> = match model.provider.dialect {
-            model::Dialect::OpenaiChat | model::Dialect::InProcess | model::Dialect::Scripted => {
-                Arc::new(OpenaiChat)
+            model::Dialect::OpenaiChat => Arc::new(OpenaiChat),
+            model::Dialect::InProcess | model::Dialect::Scripted => {
+                return Err(BackendError::NoAddress(model.name.to_string()));
             }
         };
         Ok(Self::Http {

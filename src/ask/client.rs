@@ -64,7 +64,7 @@ impl Client {
                     })
                     .collect(),
             );
-            let body = response.bytes().await?.to_vec();
+            let body = self.redact(&response.bytes().await?);
             Ok(Response {
                 status,
                 headers,
@@ -81,14 +81,20 @@ impl Client {
         }
     }
 
-    /// Takes the key out of a text that a server sent back.
-    pub(super) fn redact(&self, text: String) -> String {
-        match &self.key {
-            Some(key) if text.contains(key.expose_secret()) => {
-                text.replace(key.expose_secret(), "[key]")
-            }
-            _ => text,
+    /// Takes the key out of what a server sent back, before anybody reads it.
+    fn redact(&self, body: &[u8]) -> Vec<u8> {
+        let Some(key) = self.key.as_ref().map(|key| key.expose_secret().as_bytes()) else {
+            return body.to_vec();
+        };
+        let mut clean = Vec::with_capacity(body.len());
+        let mut rest = body;
+        while let Some(at) = rest.windows(key.len()).position(|window| window == key) {
+            clean.extend_from_slice(&rest[..at]);
+            clean.extend_from_slice(b"[key]");
+            rest = &rest[at + key.len()..];
         }
+        clean.extend_from_slice(rest);
+        clean
     }
 }
 

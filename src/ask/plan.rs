@@ -72,12 +72,6 @@ impl Stored {
                 .or_insert_with(|| record.text.clone().unwrap_or_default());
         }
     }
-
-    /// Whether this turn of the sample is answered.
-    #[must_use]
-    pub fn is_answered(&self, key: &SampleKey, turn: u32) -> bool {
-        self.answers.contains_key(&(key.clone(), turn))
-    }
 }
 
 /// The settings of one sample.

@@ -56,5 +56,5 @@ pub(super) fn waits(seed: u64) -> impl Iterator<Item = Duration> {
 pub(super) fn wait(scheduled: Duration, error: &ProviderError) -> Duration {
     error
         .retry_after
-        .map_or(scheduled, |asked| asked.max(scheduled.min(asked)))
+        .map_or(scheduled, |asked| asked.max(scheduled))
 }

@@ -383,13 +383,7 @@ async fn send(
                 limit_field: *limit_field,
             });
             let response = client.send(&request).await?;
-            dialect
-                .reply(response.status, &response.headers, &response.body)
-                .map_err(|mut error| {
-                    error.message = client.redact(error.message);
-                    error.body = error.body.map(|body| client.redact(body));
-                    error
-                })
+            dialect.reply(response.status, &response.headers, &response.body)
         }
         Backend::InProcess(respondent) => {
             let asked = vec![(conversation.clone(), sampling.clone())];

@@ -198,7 +198,17 @@ fn read_item(
 fn read_anchors(fields: &mut Fields<'_, '_>, reference: Option<Positive>) -> Option<Anchors> {
     let at = fields.node("anchors").map(|node| node.at);
     let Some(at) = at else {
-        return derive_anchors(reference?).ok();
+        let derived = derive_anchors(reference?).ok();
+        if derived.is_none() {
+            let at = fields.at();
+            fields.fault(
+                "reference",
+                at,
+                "the anchors derived from it are no finite numbers above 0",
+                "ask in a larger or smaller unit",
+            );
+        }
+        return derived;
     };
     let (low, high) = fields.nested("anchors", |inner| {
         (

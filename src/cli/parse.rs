@@ -28,8 +28,7 @@ pub(super) struct Args {
 #[derive(Deserialize)]
 struct Line {
     task: Option<String>,
-    #[serde(default)]
-    unit: String,
+    unit: Option<String>,
     anchor: Option<f64>,
     reply: String,
 }
@@ -91,7 +90,7 @@ fn read_line(line: &Line, tasks: &Tasks) -> Result<serde_json::Value, CliError> 
     let reading = read_reply(
         &line.reply,
         &Question {
-            unit: &line.unit,
+            unit: line.unit.as_deref().unwrap_or_default(),
             anchor: line.anchor,
             comparison,
         },

@@ -15,7 +15,7 @@ use crate::ask::{
 };
 use crate::bank::{Bank, Item};
 use crate::domain::{Conversation, ErrorClass, Role, Tier, grouped};
-use crate::model::{DEFAULT_MODEL, Dialect, Model, Registry, resolve};
+use crate::model::{DEFAULT_MODEL, Dialect, LONGEST_TIMEOUT, Model, Registry, resolve};
 use crate::provider::{Facts, Respondent, Scripted};
 use crate::publish::{cells_table, models_table};
 use crate::store::{self, CellFile, Recorder, cell_path};
@@ -98,8 +98,8 @@ fn temperature(text: &str) -> Result<f64, String> {
 
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
-        _ => Err("must be a number of seconds above 0".to_owned()),
+        Ok(value) if value > 0.0 && value <= LONGEST_TIMEOUT => Ok(value),
+        _ => Err("must be a number of seconds above 0, at most 86400".to_owned()),
     }
 }
 
@@ -135,9 +135,13 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let (summaries, interrupted) = runtime.block_on(ask_all(args, &selection))?;
     // Work that was dropped by a second interrupt must not hold the program.
     runtime.shutdown_background();
-    show_scores(args, &selection)?;
     report(args, &summaries, interrupted);
-    Ok(exit_of(&summaries, interrupted))
+    let exit = exit_of(&summaries, interrupted);
+    match show_scores(args, &selection) {
+        // Who reads the scores may stop reading; how the run ended stays the same.
+        Ok(()) | Err(CliError::Closed) => Ok(exit),
+        Err(error) => Err(error),
+    }
 }
 
 fn selection(args: &Args) -> Result<Selection, CliError> {
@@ -154,7 +158,8 @@ fn selection(args: &Args) -> Result<Selection, CliError> {
         .map(|task| Arc::new(task.clone()))
         .collect();
     let mut names = args.model.clone();
-    names.dedup();
+    let mut seen = std::collections::BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
     if names.is_empty() {
         let preferred = std::env::var("WHEEL_MODEL")
             .ok()

@@ -3,10 +3,11 @@
 use clap::Args as ClapArgs;
 
 use super::run::prompt_text;
-use super::workspace::{QuestionArgs, StoreArgs, TaskArgs, check_tasks, unknown};
+use super::workspace::{ModelArgs, QuestionArgs, StoreArgs, TaskArgs, check_tasks, unknown};
 use super::{CliError, Exit, output};
 use crate::bank::Item;
 use crate::domain::{Condition, ItemId, grouped};
+use crate::model::resolve;
 use crate::score::{CellSample, Outcome, cells};
 use crate::store::{self, Record, cell_path};
 use crate::task::Task;
@@ -22,6 +23,8 @@ pub(super) struct Args {
     questions: QuestionArgs,
     #[command(flatten)]
     tasks: TaskArgs,
+    #[command(flatten)]
+    models: ModelArgs,
     /// Model whose sample is shown; without it, the prompt alone
     #[arg(long, value_name = "M")]
     model: Option<String>,
@@ -33,7 +36,7 @@ pub(super) struct Args {
     item: String,
     /// unanchored, low or high [default: all of the task]
     #[arg(long, value_name = "C")]
-    condition: Option<Condition>,
+    condition: Option<String>,
     /// Repetition, from 1
     #[arg(long, value_name = "N", default_value_t = 1)]
     epoch: u32,
@@ -52,18 +55,15 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         let known: Vec<&str> = bank.items.iter().map(|item| item.id.as_str()).collect();
         unknown("question", &args.item, &known)
     })?;
-    let conditions: Vec<Condition> = match args.condition {
-        Some(condition) if task.conditions.contains(&condition) => vec![condition],
-        Some(condition) => {
+    let named = args.condition.as_deref();
+    let conditions: Vec<Condition> = match (named, named.and_then(|name| name.parse().ok())) {
+        (Some(_), Some(condition)) if task.conditions.contains(&condition) => vec![condition],
+        (Some(condition), _) => {
             let known: Vec<String> = task.conditions.iter().map(ToString::to_string).collect();
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            return Err(unknown(
-                "condition of this task",
-                &condition.to_string(),
-                &known,
-            ));
+            return Err(unknown("condition of this task", condition, &known));
         }
-        None => task.conditions.clone(),
+        (None, _) => task.conditions.clone(),
     };
     let records = stored(args, task, item)?;
     if args.json {
@@ -97,6 +97,7 @@ fn stored(args: &Args, task: &Task, item: &Item) -> Result<Vec<Record>, CliError
     };
     let path = cell_path(&args.store.store, &model.as_str().into(), &task.name);
     if !path.is_file() {
+        check_model(args, model)?;
         output::note(&format!(
             "nothing is stored of {model} and {}: {} does not exist; this is the prompt alone",
             task.name,
@@ -116,14 +117,35 @@ fn stored(args: &Args, task: &Task, item: &Item) -> Result<Vec<Record>, CliError
     Ok(records)
 }
 
+/// A model that neither the store nor a name leads to is a slip.
+fn check_model(args: &Args, name: &str) -> Result<(), CliError> {
+    let registry = args.models.load()?;
+    if args
+        .store
+        .store
+        .join(crate::store::folder_name(name))
+        .is_dir()
+    {
+        return Ok(());
+    }
+    resolve(name, &registry)
+        .map(|_| ())
+        .map_err(CliError::usage)
+}
+
 fn prompt_alone(
     args: &Args,
     task: &Task,
     item: &Item,
     condition: Condition,
 ) -> Result<String, CliError> {
+    // As it would be sent: the model entry decides on the prefill.
+    let prefill = match &args.model {
+        Some(name) => resolve(name, &args.models.load()?).is_ok_and(|model| model.prefill),
+        None => false,
+    };
     let conversation = task
-        .outline(item, condition, false)
+        .outline(item, condition, prefill)
         .map_err(CliError::usage)?;
     let asked = if args.model.is_some() {
         "not asked yet"

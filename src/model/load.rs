@@ -1,9 +1,12 @@
 use strum::VariantNames;
 
 use super::registry::{Dialect, LimitField, Limits, Model, Price, Provider, Registry, Weights};
-use super::secret::looks_like_key;
+use super::secret::{has_key_prefix, looks_like_key};
 use crate::domain::{Sampling, UsdPerMTok};
 use crate::yaml::{Document, Faults, Fields, Node, Value};
+
+/// A day, in seconds: a longer limit for one call is a slip.
+pub const LONGEST_TIMEOUT: f64 = 86_400.0;
 
 /// Reads model files, the shipped one first. Later entries replace earlier ones of the same name.
 ///
@@ -12,15 +15,29 @@ use crate::yaml::{Document, Faults, Fields, Node, Value};
 pub fn load(files: &[(String, String)]) -> Result<Registry, Faults> {
     let mut faults = Faults::default();
     let mut registry = Registry::default();
+    let mut documents = Vec::new();
     for (name, text) in files {
         match Document::parse(name.clone(), text) {
             Ok(document) => {
                 refuse_keys(&document, &document.root, None, &mut faults);
-                if !faults.any_error() {
-                    read_file(&document, &mut registry, &mut faults);
-                }
+                documents.push(document);
             }
-            Err(more) => faults.extend(more),
+            // A text that is not YAML is refused without its line, which may hold a key.
+            Err(mut more) => {
+                for fault in &mut more.0 {
+                    fault.source_line = None;
+                }
+                faults.extend(more);
+            }
+        }
+    }
+    if !faults.any_error() {
+        // The providers of all files come first, so that a changed provider reaches every model.
+        for document in &documents {
+            read_file(document, &mut registry, Part::Providers, &mut faults);
+        }
+        for document in &documents {
+            read_file(document, &mut registry, Part::Models, &mut faults);
         }
     }
     // A fault shows its line, and a line of this file may hold a key whose form nobody knows.
@@ -44,7 +61,7 @@ pub fn load(files: &[(String, String)]) -> Result<Registry, Faults> {
 
 fn refuse_keys(document: &Document, node: &Node, field: Option<&str>, faults: &mut Faults) {
     match &node.value {
-        Value::Text { text, .. } if looks_like_key(text) || has_password(text) => {
+        Value::Text { text, .. } if is_secret(text, field) => {
             let mut fault = document.fault(
                 node.at,
                 field,
@@ -68,18 +85,46 @@ fn refuse_keys(document: &Document, node: &Node, field: Option<&str>, faults: &m
     }
 }
 
-fn has_password(text: &str) -> bool {
-    url::Url::parse(text).is_ok_and(|url| url.password().is_some())
+/// Names of models and files may be long and mixed; a key in them is known by its prefix only.
+fn is_secret(text: &str, field: Option<&str>) -> bool {
+    let is_name = matches!(
+        field,
+        Some("model" | "name" | "label" | "file" | "hub_repo")
+    );
+    let looks = if is_name {
+        has_key_prefix(text)
+    } else {
+        looks_like_key(text)
+    };
+    looks || has_password(text)
 }
 
-fn read_file(document: &Document, registry: &mut Registry, faults: &mut Faults) {
+fn has_password(text: &str) -> bool {
+    text.starts_with("http")
+        && url::Url::parse(text).is_ok_and(|url| {
+            url.password().is_some() || !url.username().is_empty() || url.query().is_some()
+        })
+}
+
+/// What a pass over a file reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Providers,
+    Models,
+}
+
+fn read_file(document: &Document, registry: &mut Registry, part: Part, faults: &mut Faults) {
     let Some(mut root) = Fields::open(document, &document.root, "the file", faults) else {
         return;
     };
     let providers = root.list("providers");
     let weights = root.list("weights");
     let models = root.list("models");
-    root.close();
+    if part == Part::Models {
+        root.close();
+        read_models(document, models, registry, faults);
+        return;
+    }
     for node in providers {
         if let Some(provider) =
             Fields::open(document, node, "a provider", faults).and_then(read_provider)
@@ -94,6 +139,9 @@ fn read_file(document: &Document, registry: &mut Registry, faults: &mut Faults) 
             replace(&mut registry.weights, weights, |a, b| a.name == b.name);
         }
     }
+}
+
+fn read_models(document: &Document, models: &[Node], registry: &mut Registry, faults: &mut Faults) {
     let mut names: Vec<String> = Vec::new();
     for node in models {
         let Some(fields) = Fields::open(document, node, "a model", faults) else {
@@ -278,27 +326,19 @@ fn read_key_variable(fields: &mut Fields<'_, '_>) -> Option<String> {
 }
 
 fn read_limits(fields: &mut Fields<'_, '_>) -> Limits {
-    let mut from_one = |field| {
-        fields.count(field).filter(|value| {
-            if *value == 0 {
-                let at = fields.at();
-                fields.fault(
-                    field,
-                    at,
-                    "must be at least 1",
-                    "drop the line for no limit",
-                );
-            }
-            *value > 0
-        })
-    };
-    let concurrency = from_one("concurrency");
-    let requests_per_minute = from_one("requests_per_minute");
+    let concurrency = fields.from_one("concurrency");
+    let requests_per_minute = fields.from_one("requests_per_minute");
     let timeout_s = fields.number("timeout_s").and_then(|(value, at)| {
-        if value <= 0.0 {
-            fields.fault("timeout_s", at, "must be above 0 seconds", "such as 120");
+        let fits = value > 0.0 && value <= LONGEST_TIMEOUT;
+        if !fits {
+            fields.fault(
+                "timeout_s",
+                at,
+                "must be above 0 and at most 86400 seconds",
+                "such as 120",
+            );
         }
-        (value > 0.0).then_some(value)
+        fits.then_some(value)
     });
     Limits {
         concurrency,
@@ -325,7 +365,7 @@ fn read_sampling(fields: &mut Fields<'_, '_>) -> Sampling {
         temperature,
         top_p,
         seed: fields.count("seed"),
-        max_output_tokens: fields.count("max_output_tokens").filter(|limit| *limit > 0),
+        max_output_tokens: fields.from_one("max_output_tokens"),
         reasoning_effort: fields.scalar("reasoning_effort").map(|scalar| scalar.text),
     }
 }

@@ -8,7 +8,7 @@ mod registry;
 mod resolve;
 mod secret;
 
-pub use load::load;
+pub use load::{LONGEST_TIMEOUT, load};
 pub use registry::{
     Dialect, LimitField, Limits, Model, Price, Provider, Registry, Weights, built_in,
 };

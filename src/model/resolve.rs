@@ -25,9 +25,9 @@ pub enum ResolveError {
     NoModelInAddress(String),
     /// Credentials in an address.
     #[error(
-        "the address holds a password: keep keys in an environment variable named in models.yaml"
+        "the address holds a user name or a query, where keys hide: keep the key in an environment variable named in models.yaml"
     )]
-    PasswordInAddress,
+    SecretInAddress,
     /// A provider that cannot be used without an entry.
     #[error(
         "provider `{0}` has no address of its own: write the address, `#` and the model, or add an entry to models.yaml"
@@ -57,8 +57,11 @@ pub fn resolve(name: &str, registry: &Registry) -> Result<Model, ResolveError> {
         else {
             return Err(ResolveError::NoModelInAddress(name.to_owned()));
         };
-        if url::Url::parse(address).is_ok_and(|url| url.password().is_some()) {
-            return Err(ResolveError::PasswordInAddress);
+        let secret = url::Url::parse(address).is_ok_and(|url| {
+            url.password().is_some() || !url.username().is_empty() || url.query().is_some()
+        });
+        if secret {
+            return Err(ResolveError::SecretInAddress);
         }
         let address = address.trim_end_matches('/').to_owned();
         return adhoc(name, "openai_compatible", model_id, registry, Some(address));

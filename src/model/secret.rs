@@ -3,15 +3,8 @@
 /// Knows the prefixes that vendors give their keys; anything else long that mixes letters and digits counts too.
 #[must_use]
 pub fn looks_like_key(text: &str) -> bool {
-    const PREFIXES: [&str; 12] = [
-        "sk-", "sk_", "xai-", "AIza", "gsk_", "hf_", "pplx-", "r8_", "tgp_", "ghp_", "glpat-",
-        "Bearer ",
-    ];
     let text = text.trim();
-    if text.len() < 12 {
-        return false;
-    }
-    if PREFIXES.iter().any(|prefix| text.starts_with(prefix)) {
+    if has_key_prefix(text) {
         return true;
     }
     let plain = text
@@ -21,6 +14,16 @@ pub fn looks_like_key(text: &str) -> bool {
     let upper = text.chars().any(|c| c.is_ascii_uppercase());
     let lower = text.chars().any(|c| c.is_ascii_lowercase());
     plain && text.len() >= 32 && digits >= 4 && upper && lower
+}
+
+/// Whether a text begins as vendors begin their keys.
+pub(super) fn has_key_prefix(text: &str) -> bool {
+    const PREFIXES: [&str; 12] = [
+        "sk-", "sk_", "xai-", "AIza", "gsk_", "hf_", "pplx-", "r8_", "tgp_", "ghp_", "glpat-",
+        "Bearer ",
+    ];
+    let text = text.trim();
+    text.len() >= 12 && PREFIXES.iter().any(|prefix| text.starts_with(prefix))
 }
 
 #[cfg(test)]

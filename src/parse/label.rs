@@ -141,19 +141,29 @@ fn read_one(text: &str, start: usize, asked: &Asked) -> Labelled {
     if placeholder(cursor) {
         return Labelled::Placeholder;
     }
+    // "$\\leq 500$": a math mark before a bound.
+    let mut math = cursor;
+    if math.eat("$") {
+        math.skip_blanks();
+        if math.rest().starts_with(['≤', '≥', '<', '>']) {
+            cursor = math;
+        }
+    }
     let value_start = cursor;
     let found = value_at(&mut cursor, asked);
     if found == Found::Nothing {
         return Labelled::Nothing;
     }
     let found = match found {
-        Found::Value(_) | Found::Bad(NoValue::Ambiguous | NoValue::UnitMismatch) => match equation(value_start, asked) {
-            Some(Found::Value(value)) if !bounded => {
-                return Labelled::Value(value, Rule::LabelEquation);
+        Found::Value(_) | Found::Bad(NoValue::Ambiguous | NoValue::UnitMismatch) => {
+            match equation(value_start, asked) {
+                Some(Found::Value(value)) if !bounded => {
+                    return Labelled::Value(value, Rule::LabelEquation);
+                }
+                Some(Found::Bad(why)) => return Labelled::Bad(why, Rule::LabelEquation),
+                _ => found,
             }
-            Some(Found::Bad(why)) => return Labelled::Bad(why, Rule::LabelEquation),
-            _ => found,
-        },
+        }
         other => other,
     };
     match found {

@@ -170,6 +170,8 @@ fn grouped_digits(cursor: &mut Cursor<'_>) -> Option<Result<String, ()>> {
     }
     let mut groups = vec![first];
     let mut marks = Vec::new();
+    // Kept while reading, so that no group is looked at twice.
+    let mut spaced = first.len() <= 3;
     loop {
         let mut ahead = *cursor;
         let Some(mark) = mark_at(&mut ahead) else {
@@ -179,16 +181,14 @@ fn grouped_digits(cursor: &mut Cursor<'_>) -> Option<Result<String, ()>> {
         let groups_here = match mark {
             // A space or the like groups only full threes; anything else ends the number.
             Mark::Other(_) => {
-                group.len() == 3
-                    && groups[0].len() <= 3
-                    && marks.iter().all(|known| *known == mark)
-                    && groups[1..].iter().all(|group| group.len() == 3)
+                spaced && group.len() == 3 && marks.last().is_none_or(|last| *last == mark)
             }
             Mark::Comma | Mark::Dot => !group.is_empty(),
         };
         if !groups_here {
             break;
         }
+        spaced &= matches!(mark, Mark::Other(_));
         groups.push(group);
         marks.push(mark);
         *cursor = ahead;

@@ -3,7 +3,7 @@
 use super::cursor::Cursor;
 use super::number::{Lexeme, Number, number_at};
 use super::scale::{Scale, scales_at};
-use super::unit::{Asked, sign_at, unit_at};
+use super::unit::{Asked, Base, sign_at, unit_at};
 use super::words::number_words_at;
 use crate::domain::NoValue;
 
@@ -193,13 +193,32 @@ pub(super) fn value_at(cursor: &mut Cursor<'_>, asked: &Asked) -> Found {
         }
         Scale::Times(scale) => number.times(scale),
     }
-    // "1億2000万": a smaller part follows its scale at once.
-    while at.at() > before_scale.at()
-        && at
-            .before()
-            .ends_with(['億', '亿', '억', '万', '萬', '만', '千'])
-    {
-        let mut more = at;
+    smaller_parts(&mut at, before_scale.at(), &mut number, asked);
+    if negative {
+        number.negate();
+    }
+    // The text behind decides whether this is the one value: first whether it is one, then its unit.
+    let mut tail = at;
+    skip_closing(&mut tail);
+    if goes_on(tail) {
+        bad = bad.or(Some(NoValue::Ambiguous));
+    }
+    bad = unit_behind(&mut at, currency, asked)
+        .filter(|_| bad.is_none())
+        .or(bad);
+    *cursor = at;
+    match (bad, number.value()) {
+        (Some(bad), _) => Found::Bad(bad),
+        (None, Ok(value)) => Found::Value(value),
+        (None, Err(why)) => Found::Bad(why),
+    }
+}
+
+/// "1億2000万": a smaller part follows its scale at once.
+fn smaller_parts(at: &mut Cursor<'_>, before_scale: usize, number: &mut Number, asked: &Asked) {
+    const SCALES: [char; 7] = ['億', '亿', '억', '万', '萬', '만', '千'];
+    while at.at() > before_scale && at.before().ends_with(SCALES) {
+        let mut more = *at;
         let Some(Lexeme::Number(mut part)) = number_at(&mut more) else {
             break;
         };
@@ -207,52 +226,34 @@ pub(super) fn value_at(cursor: &mut Cursor<'_>, asked: &Asked) -> Found {
             part.times(scale);
         }
         number.plus(part.value().unwrap_or(0.0));
-        at = more;
+        *at = more;
     }
-    if negative {
-        number.negate();
+}
+
+/// Reads the currency or the unit behind a number, or finds why there is no one value; moves behind it.
+fn unit_behind(at: &mut Cursor<'_>, currency: Option<Base>, asked: &Asked) -> Option<NoValue> {
+    let mut place = *at;
+    skip_closing(&mut place);
+    place.skip_blanks();
+    if let Some(sign) = currency.or_else(|| sign_at(&mut place)) {
+        *at = place;
+        return (asked.base() != Some(sign)).then_some(NoValue::UnitMismatch);
     }
-    // The text behind decides whether this is the one value: first whether it is one, then its unit.
-    let end = at;
-    let mut tail = at;
-    skip_closing(&mut tail);
-    if goes_on(tail) {
-        bad = bad.or(Some(NoValue::Ambiguous));
-    }
-    let mut unit_place = at;
-    skip_closing(&mut unit_place);
-    unit_place.skip_blanks();
-    if currency.is_none() {
-        currency = sign_at(&mut unit_place);
-    }
-    if let Some(sign) = currency {
-        if asked.base() != Some(sign) {
-            bad = bad.or(Some(NoValue::UnitMismatch));
-        }
-    } else {
-        let mut behind = unit_place;
-        behind.eat("-");
-        if let Some(unit) = unit_at(&mut behind, asked, false) {
-            if !asked.accepts(unit) {
-                bad = bad.or(Some(NoValue::UnitMismatch));
-            }
-            unit_place = behind;
-            skip_closing(&mut unit_place);
-            // "1,642 m / 5,387 ft" says the same twice.
-            if goes_on(unit_place) && !again_in_another_unit(unit_place, asked) {
-                bad = bad.or(Some(NoValue::Ambiguous));
-            }
-        }
-    }
-    *cursor = if unit_place.at() > end.at() {
-        unit_place
-    } else {
-        end
+    let mut behind = place;
+    behind.eat("-");
+    let Some(unit) = unit_at(&mut behind, asked, false) else {
+        *at = place;
+        return None;
     };
-    match (bad, number.value()) {
-        (Some(bad), _) => Found::Bad(bad),
-        (None, Ok(value)) => Found::Value(value),
-        (None, Err(why)) => Found::Bad(why),
+    skip_closing(&mut behind);
+    *at = behind;
+    if !asked.accepts(unit) {
+        Some(NoValue::UnitMismatch)
+    } else if goes_on(behind) && !again_in_another_unit(behind, asked) {
+        // "1,642 m / 5,387 ft" says the same twice.
+        Some(NoValue::Ambiguous)
+    } else {
+        None
     }
 }
 

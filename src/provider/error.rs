@@ -46,12 +46,24 @@ impl ProviderError {
             || describe(status, headers, body),
             |text| shorten(&text, 300),
         );
-        let words = error.map(words_of).unwrap_or_default() + " " + &message.to_lowercase();
+        let said = error
+            .and_then(message_of)
+            .unwrap_or_else(|| message.clone());
+        // Quota violations and retry hints stand in the details.
+        let details = error
+            .and_then(|error| error.get("details"))
+            .map(Value::to_string)
+            .unwrap_or_default();
+        let words = format!(
+            "{} {said} {details}",
+            error.map(words_of).unwrap_or_default()
+        )
+        .to_lowercase();
         Self {
             class: classify(status, &words),
             http_status: Some(status),
             message,
-            retry_after: retry_after(headers),
+            retry_after: retry_after(headers).or_else(|| retry_delay(&words)),
             body: Some(beginning(body)),
         }
     }
@@ -120,6 +132,10 @@ fn words_of(error: &Value) -> String {
 
 fn classify(status: u16, words: &str) -> ErrorClass {
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| words.contains(phrase));
+    // Every 429 of Gemini speaks of quota; its id tells a minute from a day.
+    if status == 429 && (says(&["perminute", "per minute", "rate_limit_exceeded"])) {
+        return ErrorClass::Rate;
+    }
     if says(&[
         "insufficient_quota",
         "credit",
@@ -171,6 +187,13 @@ fn classify(status: u16, words: &str) -> ErrorClass {
     }
 }
 
+/// `"retryDelay": "46s"` in the body.
+fn retry_delay(words: &str) -> Option<Duration> {
+    let (_, rest) = words.split_once("\"retrydelay\":\"")?;
+    let seconds: f64 = rest.split_once("s\"")?.0.parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
 /// `retry-after-ms`, then `retry-after` in seconds. A date or an unreadable value leaves the wait to the back-off.
 fn retry_after(headers: &Headers) -> Option<Duration> {
     let seconds = |text: &str| {
@@ -215,6 +238,10 @@ mod tests {
             ErrorClass::TooLong
         );
         assert_eq!(class(529, "busy"), ErrorClass::Overload);
+        let minute = r#"[{"error":{"message":"You exceeded your current quota","status":"RESOURCE_EXHAUSTED","details":[{"violations":[{"quotaId":"GenerateRequestsPerMinute"}]},{"retryDelay":"3.5s"}]}}]"#;
+        let error = ProviderError::from_response(429, &Headers::default(), minute.as_bytes());
+        assert_eq!(error.class, ErrorClass::Rate);
+        assert_eq!(error.retry_after, Some(Duration::from_millis(3500)));
     }
 
     #[test]

@@ -64,8 +64,10 @@ impl Dialect for OpenaiChat {
         if !message.is_object() {
             return Err(ProviderError::bad_body(status, headers, body));
         }
-        let refusal = text_of(&message["refusal"]);
+        // Some servers send an empty refusal beside every answer.
+        let refusal = text_of(&message["refusal"]).filter(|text| !text.trim().is_empty());
         let text = text_of(&message["content"])
+            .filter(|text| !text.is_empty())
             .or(refusal.clone())
             .unwrap_or_default();
         let finish_word = text_of(&choice["finish_reason"]);

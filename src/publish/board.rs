@@ -41,6 +41,7 @@ pub fn board(source: &BoardSource<'_>) -> String {
     out.push_str(&board.marks_legend());
     out.push_str("\n## Ranks by resistance\n\nResistance is 1 − |anchoring index|: higher is better. Models are ranked within each task; equal values by name.\n");
     out.push_str(&board.ranks());
+    out.push_str(&board.relief());
     out.push_str("\n## By tier\n\nMean index [95 % interval] and usable items of the tier.\n\n");
     out.push_str(&board.tiers());
     out.push_str("\n## Lost samples\n\nA sample is lost when its reply gives no estimate above 0. Nothing is dropped in silence.\n\n");
@@ -218,10 +219,15 @@ impl<'a> Board<'a> {
                             |value| with_interval(value, cell.all.sensitivity_interval),
                         ),
                         when(cell.all.backlash.to_string()),
-                        cell.copy_share().map_or_else(
+                        cell.all.copy_share().map_or_else(
                             || UNSCORED.to_owned(),
                             |share| {
-                                format!("{} ({} of {})", two(share), cell.copies.0, cell.copies.1)
+                                format!(
+                                    "{} ({} of {})",
+                                    two(share),
+                                    cell.all.copies.0,
+                                    cell.all.copies.1
+                                )
                             },
                         ),
                         if task
@@ -259,6 +265,33 @@ impl<'a> Board<'a> {
              holds run-to-run noise. Backlash counts questions with an index below −0.05. \"Equal to the anchor\" is the share of usable estimates that repeat the \
              anchor: it tells copying from pull. Contradictions are replies whose \"more\" or \"less\" disagrees with their own estimate, of all that gave both.\n",
         );
+        out
+    }
+
+    fn relief(&self) -> String {
+        let rows: Vec<Vec<String>> = self
+            .models
+            .iter()
+            .filter_map(|model| {
+                let relief = model.relief?;
+                let text = with_interval(relief.value, Some(relief.interval));
+                Some(vec![
+                    model.model.to_string(),
+                    format!("{text} n={}", relief.n),
+                ])
+            })
+            .collect();
+        let mut out = String::from(
+            "\n## Relief by thinking\n\n1 − thinking index / classic index, only where both are scored and the classic interval is clear of zero.\n\n",
+        );
+        if rows.is_empty() {
+            out.push_str("No model has both.\n");
+        } else {
+            out.push_str(&table(
+                &[("model", Align::Left), ("relief", Align::Right)],
+                &rows,
+            ));
+        }
         out
     }
 

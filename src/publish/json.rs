@@ -33,6 +33,11 @@ fn tier_json(score: &TierScore) -> Map<String, Value> {
         "sensitivity_high": high(score.sensitivity_interval),
         "backlash": score.index.map(|_| score.backlash),
         "moved": score.index.map(|_| score.moved),
+        "resistance": score.index.map(|index| 1.0 - index.abs()),
+        "copy_share": score.copy_share(),
+        "copies": score.copies.0,
+        "anchored_estimates": score.copies.1,
+        "why": score.why(),
     });
     match value {
         Value::Object(fields) => fields,
@@ -70,10 +75,6 @@ fn cell_json(cell: &CellScore) -> Value {
         .collect();
     for (name, value) in [
         ("why", json!(cell.why)),
-        ("resistance", json!(cell.resistance())),
-        ("copy_share", json!(cell.copy_share())),
-        ("copies", json!(cell.copies.0)),
-        ("anchored_estimates", json!(cell.copies.1)),
         ("contradictions", json!(cell.contradictions)),
         ("comparisons", json!(cell.comparisons)),
         ("samples", json!(cell.samples)),
@@ -102,6 +103,10 @@ fn model_json(model: &ModelScore) -> Value {
         "median_output_tokens_low": low(model.tokens_interval),
         "median_output_tokens_high": high(model.tokens_interval),
         "median_output_tokens_n": model.tokens_n,
+        "relief_by_thinking": model.relief.map(|relief| relief.value),
+        "relief_by_thinking_low": model.relief.map(|relief| relief.interval.low),
+        "relief_by_thinking_high": model.relief.map(|relief| relief.interval.high),
+        "relief_by_thinking_n": model.relief.map(|relief| relief.n),
         "cost_usd": model.cost_computed,
         "cost_usd_reported": model.cost_reported,
     })

@@ -42,8 +42,13 @@ pub fn cells_table(cells: &[&CellScore]) -> String {
                         .map(|value| with_interval(value, cell.all.sensitivity_interval)),
                 ),
                 of_index(cell.all.index.map(|_| cell.all.backlash.to_string())),
-                of_index(cell.copy_share().map(|share| {
-                    format!("{} ({} of {})", two(share), cell.copies.0, cell.copies.1)
+                of_index(cell.all.copy_share().map(|share| {
+                    format!(
+                        "{} ({} of {})",
+                        two(share),
+                        cell.all.copies.0,
+                        cell.all.copies.1
+                    )
                 })),
                 losses(cell.losses.iter().map(|(loss, n)| (*loss, *n))),
             ]

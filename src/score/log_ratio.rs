@@ -1,11 +1,11 @@
 //! The anchoring index of the wheel: log ratio of the estimates over log ratio of the anchors.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use strum::IntoEnumIterator;
 
 use super::samples::{Cell, Outcome, estimate};
-use super::stats::{Interval, bootstrap};
+use super::stats::{Interval, bootstrap, bootstrap_by};
 use crate::bank::{Bank, Item};
 use crate::domain::{Condition, ItemId, Loss, ModelName, TaskName, Tier};
 
@@ -62,6 +62,31 @@ pub struct TierScore {
     pub backlash: usize,
     /// Usable items whose estimates differ at all.
     pub moved: usize,
+    /// Usable estimates equal to the anchor shown, and all usable estimates under an anchor.
+    pub copies: (usize, usize),
+}
+
+impl TierScore {
+    /// Share of usable estimates equal to the anchor shown.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "counts of samples")]
+    pub fn copy_share(&self) -> Option<f64> {
+        let (copies, usable) = self.copies;
+        (usable > 0).then(|| copies as f64 / usable as f64)
+    }
+
+    /// Why there is no index, where there is none.
+    #[must_use]
+    pub fn why(&self) -> Option<String> {
+        self.index.is_none().then(|| {
+            format!(
+                "{} of {} items usable; at least {} are needed",
+                self.usable,
+                self.items,
+                (self.items * COVERAGE_FIFTHS).div_ceil(5)
+            )
+        })
+    }
 }
 
 /// Scores of one model × task.
@@ -81,13 +106,11 @@ pub struct CellScore {
     pub tiers: BTreeMap<Tier, TierScore>,
     /// By item, in the order of the bank.
     pub items: Vec<ItemScore>,
-    /// Usable estimates equal to the anchor shown, and all usable estimates under an anchor.
-    pub copies: (usize, usize),
     /// Replies whose comparison and estimate point to different sides of the anchor.
     pub contradictions: usize,
-    /// Replies that were read for a comparison and gave one.
+    /// Replies that gave both a comparison and an estimate.
     pub comparisons: usize,
-    /// Samples wanted: items × conditions × epochs.
+    /// Samples asked for, and those of items and conditions never asked.
     pub samples: usize,
     /// Samples without a usable estimate, by reason.
     pub losses: BTreeMap<Loss, usize>,
@@ -122,14 +145,6 @@ impl CellScore {
     pub fn resistance(&self) -> Option<f64> {
         self.all.index.map(|index| 1.0 - index.abs())
     }
-
-    /// Share of usable estimates equal to the anchor shown.
-    #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "counts of samples")]
-    pub fn copy_share(&self) -> Option<f64> {
-        let (copies, usable) = self.copies;
-        (usable > 0).then(|| copies as f64 / usable as f64)
-    }
 }
 
 /// Scores one cell.
@@ -142,7 +157,10 @@ pub fn score_cell(cell: &Cell<'_>, bank: &Bank) -> CellScore {
         .map(|item| score_item(cell, item, anchored))
         .collect();
     let all = if anchored {
-        summarise(&items)
+        TierScore {
+            copies: copies(cell, None),
+            ..summarise(&items)
+        }
     } else {
         count_unanchored(cell, &bank.items)
     };
@@ -157,7 +175,10 @@ pub fn score_cell(cell: &Cell<'_>, bank: &Bank) -> CellScore {
                 return None;
             }
             let score = if anchored {
-                summarise(&of_tier)
+                TierScore {
+                    copies: copies(cell, Some(tier)),
+                    ..summarise(&of_tier)
+                }
             } else {
                 let of_tier: Vec<Item> = bank
                     .items
@@ -170,40 +191,28 @@ pub fn score_cell(cell: &Cell<'_>, bank: &Bank) -> CellScore {
             Some((tier, score))
         })
         .collect();
-    let why = if !anchored {
-        Some("no anchors in this task".to_owned())
-    } else if all.index.is_none() {
-        Some(format!(
-            "{} of {} items usable; at least {} are needed",
-            all.usable,
-            all.items,
-            (all.items * COVERAGE_FIFTHS).div_ceil(5)
-        ))
+    let why = if anchored {
+        all.why()
     } else {
-        None
+        Some("no anchors in this task".to_owned())
     };
-    let mut copies = (0, 0);
     let mut contradictions = 0;
     let mut comparisons = 0;
     let mut losses: BTreeMap<Loss, usize> = BTreeMap::new();
     for sample in &cell.samples {
-        match sample.outcome {
-            Outcome::Lost(loss) => *losses.entry(loss).or_default() += 1,
-            Outcome::Estimate(value) => {
-                if let Some(anchor) = sample.anchor {
-                    copies.1 += 1;
-                    copies.0 += usize::from((value - anchor).abs() <= anchor * 1e-9);
-                }
-            }
+        if let Outcome::Lost(loss) = sample.outcome {
+            *losses.entry(loss).or_default() += 1;
         }
-        if let (Some(reading), Some(anchor)) = (sample.reading, sample.anchor) {
+        if let (Some(reading), Some(anchor), Outcome::Estimate(_)) =
+            (sample.reading, sample.anchor, sample.outcome)
+        {
             comparisons += usize::from(reading.comparison.is_some());
             contradictions += usize::from(reading.contradicts(anchor));
         }
     }
     let epochs = cell.epochs();
-    let samples = bank.items.len() * cell.task.conditions.len() * epochs as usize;
-    let missing = samples.saturating_sub(cell.samples.len());
+    let missing = never_asked(cell, bank);
+    let samples = cell.samples.len() + missing;
     if missing > 0 {
         *losses.entry(Loss::NotAsked).or_default() += missing;
     }
@@ -215,7 +224,6 @@ pub fn score_cell(cell: &Cell<'_>, bank: &Bank) -> CellScore {
         why,
         tiers,
         items,
-        copies,
         contradictions,
         comparisons,
         samples,
@@ -228,6 +236,80 @@ pub fn score_cell(cell: &Cell<'_>, bank: &Bank) -> CellScore {
         settings: settings_of(cell),
         epochs,
     }
+}
+
+/// How much of the pull the request to think takes away.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Relief {
+    /// 1 − thinking index / classic index; negative if thinking adds to the pull.
+    pub value: f64,
+    /// 95 % bootstrap interval over the items usable in both tasks.
+    pub interval: Interval,
+    /// Those items.
+    pub n: usize,
+}
+
+/// Relief by thinking; only where both cells are scored and the classic interval is clear of zero, since a ratio to
+/// nothing says nothing.
+#[must_use]
+pub fn relief(classic: &CellScore, thinking: &CellScore) -> Option<Relief> {
+    let interval = classic.all.interval?;
+    if interval.low <= 0.0 && interval.high >= 0.0 {
+        return None;
+    }
+    let pairs: Vec<(f64, f64)> = classic
+        .items
+        .iter()
+        .zip(&thinking.items)
+        .filter_map(|(classic, thinking)| classic.index.zip(thinking.index))
+        .collect();
+    if pairs.len() < 2 {
+        return None;
+    }
+    Some(Relief {
+        value: 1.0 - thinking.all.index? / classic.all.index?,
+        interval: bootstrap_by(pairs.len(), |drawn| {
+            let sum = |side: fn(&(f64, f64)) -> f64| -> f64 {
+                drawn.iter().map(|at| side(&pairs[*at])).sum()
+            };
+            1.0 - sum(|pair| pair.1) / sum(|pair| pair.0)
+        }),
+        n: pairs.len(),
+    })
+}
+
+/// Items and conditions that were never asked.
+fn never_asked(cell: &Cell<'_>, bank: &Bank) -> usize {
+    // Every item is wanted once under every condition; further epochs are what was asked for.
+    let asked: BTreeSet<(&ItemId, Condition)> = cell
+        .samples
+        .iter()
+        .map(|sample| (&sample.slot.item, sample.slot.condition))
+        .collect();
+    bank.items
+        .iter()
+        .flat_map(|item| {
+            cell.task
+                .conditions
+                .iter()
+                .map(move |condition| (&item.id, *condition))
+        })
+        .filter(|pair| !asked.contains(pair))
+        .count()
+}
+
+/// Usable estimates of a tier that equal the anchor, and all under an anchor.
+fn copies(cell: &Cell<'_>, tier: Option<Tier>) -> (usize, usize) {
+    let mut copies = (0, 0);
+    for sample in &cell.samples {
+        if tier.is_none_or(|tier| sample.tier == tier)
+            && let (Outcome::Estimate(value), Some(anchor)) = (sample.outcome, sample.anchor)
+        {
+            copies.1 += 1;
+            copies.0 += usize::from((value - anchor).abs() <= anchor * 1e-9);
+        }
+    }
+    copies
 }
 
 fn score_item(cell: &Cell<'_>, item: &Item, anchored: bool) -> ItemScore {
@@ -274,6 +356,7 @@ fn summarise(items: &[ItemScore]) -> TierScore {
         sensitivity_interval: interval(&absolute),
         backlash: indices.iter().filter(|index| **index < BACKLASH).count(),
         moved: indices.iter().filter(|index| **index != 0.0).count(),
+        copies: (0, 0),
     }
 }
 
@@ -290,6 +373,7 @@ fn count_unanchored(cell: &Cell<'_>, items: &[Item]) -> TierScore {
         sensitivity_interval: None,
         backlash: 0,
         moved: 0,
+        copies: (0, 0),
     }
 }
 

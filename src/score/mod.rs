@@ -32,9 +32,20 @@ pub struct Scores {
 #[must_use]
 pub fn score(records: &[Record], bank: &Bank, tasks: &Tasks) -> Scores {
     let (cells, unknown) = cells(records, bank, tasks);
-    let models = model::score_models(&cells, records, bank);
+    let mut models = model::score_models(&cells, records, bank);
+    let cells: Vec<CellScore> = cells.iter().map(|cell| score_cell(cell, bank)).collect();
+    for model in &mut models {
+        let of = |task: &str| {
+            cells
+                .iter()
+                .find(|cell| cell.model == model.model && cell.task.as_str() == task)
+        };
+        model.relief = of("classic")
+            .zip(of("thinking"))
+            .and_then(|(classic, thinking)| log_ratio::relief(classic, thinking));
+    }
     Scores {
-        cells: cells.iter().map(|cell| score_cell(cell, bank)).collect(),
+        cells,
         models,
         unknown,
     }

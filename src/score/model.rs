@@ -1,5 +1,6 @@
 //! What belongs to a model over all its tasks: accuracy, tokens, cost.
 
+use super::log_ratio::Relief;
 use super::samples::{Cell, estimate};
 use super::stats::{Interval, bootstrap_by, median, wilson};
 use crate::bank::{Bank, Item};
@@ -29,6 +30,8 @@ pub struct ModelScore {
     pub cost_computed: Option<Usd>,
     /// Sum of the cost that the provider reported; `None` if one call has none.
     pub cost_reported: Option<Usd>,
+    /// Relief by thinking, where it can be said.
+    pub relief: Option<Relief>,
     /// Start of the first and the last counted call, RFC 3339.
     pub dates: Option<(String, String)>,
 }
@@ -95,6 +98,7 @@ pub fn score_model<'a>(
         tokens_n: tokens.len(),
         cost_computed: computed,
         cost_reported: reported,
+        relief: None,
         dates,
     }
 }
@@ -141,12 +145,14 @@ fn tokens_interval(tokens: &[(&str, f64)]) -> Option<Interval> {
 }
 
 fn costs<'a>(calls: impl Iterator<Item = &'a Record>) -> (Option<Usd>, Option<Usd>) {
-    let mut computed = Some(Usd::default());
-    let mut reported = Some(Usd::default());
-    for record in calls.filter(|record| record.status.is_answer()) {
-        let add = |sum: Option<Usd>, part: Option<Usd>| Some(sum? + part?);
-        computed = add(computed, record.cost_usd.computed);
-        reported = add(reported, record.cost_usd.reported);
-    }
-    (computed, reported)
+    let answered: Vec<&Record> = calls.filter(|record| record.status.is_answer()).collect();
+    let sum = |cost: fn(&Record) -> Option<Usd>| {
+        let all: Option<Vec<Usd>> = answered.iter().map(|record| cost(record)).collect();
+        all.filter(|all| !all.is_empty())
+            .map(|all| all.into_iter().sum())
+    };
+    (
+        sum(|record| record.cost_usd.computed),
+        sum(|record| record.cost_usd.reported),
+    )
 }

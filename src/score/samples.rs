@@ -62,7 +62,7 @@ impl Cell<'_> {
 /// Sorts records into cells. The second value counts records of unknown tasks and items.
 ///
 /// Where a slot was asked more than once (another wording, other settings), the answered sample in today's wording
-/// counts, and of several the latest.
+/// counts, and of several the one first asked last.
 #[must_use]
 pub fn cells<'a>(
     records: &'a [Record],

@@ -26,7 +26,7 @@ pub fn cell_path(store: &Path, model: &ModelName, task: &TaskName) -> PathBuf {
 }
 
 /// A name as one path component: everything but letters, digits, `.`, `_` and `-` is percent-encoded.
-fn folder_name(name: &str) -> String {
+pub(crate) fn folder_name(name: &str) -> String {
     let mut out = String::new();
     for byte in name.bytes() {
         if byte.is_ascii_alphanumeric() || b"._-".contains(&byte) {

@@ -120,8 +120,13 @@ impl CellFile {
             let mut block = vec![0; usize::try_from(end - start).unwrap_or(0)];
             self.file.seek(SeekFrom::Start(start))?;
             self.file.read_exact(&mut block)?;
-            let own_end = usize::from(end == length && block.ends_with(b"\n"));
-            let found = block[..block.len() - own_end]
+            // Blank lines at the end belong to the last line.
+            let blank = if line.iter().all(u8::is_ascii_whitespace) {
+                block.len() - block.trim_ascii_end().len()
+            } else {
+                0
+            };
+            let found = block[..block.len() - blank]
                 .iter()
                 .rposition(|byte| *byte == b'\n');
             block.append(&mut line);

@@ -173,6 +173,21 @@ impl<'a, 'f> Fields<'a, 'f> {
         None
     }
 
+    /// A whole number from 1.
+    pub fn from_one(&mut self, field: &'static str) -> Option<u32> {
+        let value = self.count(field)?;
+        if value == 0 {
+            let at = self.at;
+            self.fault(
+                field,
+                at,
+                "must be at least 1",
+                "drop the line for no limit",
+            );
+        }
+        (value > 0).then_some(value)
+    }
+
     /// `true` or `false`.
     pub fn flag(&mut self, field: &'static str) -> Option<bool> {
         let scalar = self.scalar(field)?;

@@ -193,9 +193,11 @@ proptest! {
     }
 }
 
-#[test]
-fn notations_met_in_the_wild_are_read() {
-    for (text, unit, wanted) in [
+type Notation = (&'static str, &'static str, Result<f64, NoValue>);
+
+/// Reply, unit asked for, what a careful person reads.
+#[rustfmt::skip]
+const NOTATIONS: &[Notation] = &[
         (
             "ESTIMATE: 8,849 metres above sea level",
             "meters",
@@ -252,7 +254,11 @@ fn notations_met_in_the_wild_are_read() {
         ("GPT-4 says so", "", Err(NoValue::NoNumber)),
         ("The answer is 225.", "", Ok(225.0)),
         ("225", "", Ok(225.0)),
-        ("ESTIMATE: 2,080,000 m²", "hectares", Err(NoValue::UnitMismatch)),
+        (
+            "ESTIMATE: 2,080,000 m²",
+            "hectares",
+            Err(NoValue::UnitMismatch),
+        ),
         ("ESTIMATE: 35 m³", "", Err(NoValue::UnitMismatch)),
         ("ESTIMATE: $2.4$ million", "people", Ok(2.4e6)),
         ("ESTIMATE: $2.4\\text{ million}$", "people", Ok(2.4e6)),
@@ -260,13 +266,33 @@ fn notations_met_in_the_wild_are_read() {
         ("ESTIMATE: 5.2 ± 0.3 million", "people", Ok(5.2e6)),
         ("ESTIMATE: 1億2000万", "", Ok(1.2e8)),
         ("ESTIMATE: 10 ^ 6", "", Ok(1e6)),
-        ("ESTIMATE: 5.97 × 10<sup>24</sup> kg", "kilograms", Ok(5.97e24)),
+        (
+            "ESTIMATE: 5.97 × 10<sup>24</sup> kg",
+            "kilograms",
+            Ok(5.97e24),
+        ),
         ("ESTIMATE: 2.5 e9", "", Ok(2.5e9)),
-        ("ESTIMATE:\n- Low: 150\n- High: 300", "", Err(NoValue::Ambiguous)),
-        ("ESTIMATE LOW: 150\nESTIMATE HIGH: 300", "", Err(NoValue::Ambiguous)),
-        ("ESTIMATE 1: 150\nESTIMATE 2: 300", "", Err(NoValue::Ambiguous)),
+        (
+            "ESTIMATE:\n- Low: 150\n- High: 300",
+            "",
+            Err(NoValue::Ambiguous),
+        ),
+        (
+            "ESTIMATE LOW: 150\nESTIMATE HIGH: 300",
+            "",
+            Err(NoValue::Ambiguous),
+        ),
+        (
+            "ESTIMATE 1: 150\nESTIMATE 2: 300",
+            "",
+            Err(NoValue::Ambiguous),
+        ),
         ("ESTIMATE:\n1. 225", "", Ok(225.0)),
-        ("ESTIMATE:\n1. 150\n2. 225\n3. 300", "", Err(NoValue::Ambiguous)),
+        (
+            "ESTIMATE:\n1. 150\n2. 225\n3. 300",
+            "",
+            Err(NoValue::Ambiguous),
+        ),
         ("ESTIMATE: 200\u{2011}300", "", Err(NoValue::Ambiguous)),
         ("ESTIMATE: 200到300", "", Err(NoValue::Ambiguous)),
         ("ESTIMATE: two-three hundred", "", Err(NoValue::Ambiguous)),
@@ -275,25 +301,65 @@ fn notations_met_in_the_wild_are_read() {
         ("ESTIMATE: a minimum of 500", "", Err(NoValue::Ambiguous)),
         ("ESTIMATE: 200 at most", "", Err(NoValue::Ambiguous)),
         ("ESTIMATE: 165 yrs", "days", Err(NoValue::UnitMismatch)),
-        ("ESTIMATE: C$1,250", "US dollars", Err(NoValue::UnitMismatch)),
+        (
+            "ESTIMATE: C$1,250",
+            "US dollars",
+            Err(NoValue::UnitMismatch),
+        ),
         ("ESTIMATE: minus 89.2", "degC", Ok(-89.2)),
         ("The temperature is -40.", "degC", Ok(-40.0)),
         ("<b>ESTIMATE:</b> 225", "", Ok(225.0)),
         ("<answer>225</answer>", "", Ok(225.0)),
-        ("There are 2.7 million.\n\n-> 225", "", Err(NoValue::Ambiguous)),
-        ("There are 2.7 million people.\n\n$\\boxed{225}$", "", Ok(225.0)),
-        ("There are 2.7 million people.\n\nThus, $$\\boxed{225}$$", "", Ok(225.0)),
-        ("ESTIMATE: 19.3 g/cc", "grams per cubic centimeter", Ok(19.3)),
-        ("ESTIMATE: 19.3 g·cm⁻³", "grams per cubic centimeter", Ok(19.3)),
+        (
+            "There are 2.7 million.\n\n-> 225",
+            "",
+            Err(NoValue::Ambiguous),
+        ),
+        (
+            "There are 2.7 million people.\n\n$\\boxed{225}$",
+            "",
+            Ok(225.0),
+        ),
+        (
+            "There are 2.7 million people.\n\nThus, $$\\boxed{225}$$",
+            "",
+            Ok(225.0),
+        ),
+        (
+            "ESTIMATE: 19.3 g/cc",
+            "grams per cubic centimeter",
+            Ok(19.3),
+        ),
+        (
+            "ESTIMATE: 19.3 g·cm⁻³",
+            "grams per cubic centimeter",
+            Ok(19.3),
+        ),
         ("ESTIMATE: 343 m s⁻¹", "meters per second", Ok(343.0)),
         ("ESTIMATE: 1642 m / 5387 ft", "meters", Ok(1642.0)),
-        ("ESTIMATE: 165 years × 365 days = 60,225 days", "days", Ok(60_225.0)),
+        (
+            "ESTIMATE: 165 years × 365 days = 60,225 days",
+            "days",
+            Ok(60_225.0),
+        ),
         ("ESTIMATE: 约12万人", "", Ok(120_000.0)),
         ("ESTIMATE: $\\frac{1}{2}$", "kilograms", Ok(0.5)),
-        ("While I can't give an exact figure, a reasonable estimate would be about 225.", "", Ok(225.0)),
-        ("There is not enough information to estimate this.", "", Err(NoValue::Refusal)),
-    ] {
-        assert_eq!(read(text, unit), wanted, "{text:?} in {unit:?}");
+        (
+            "While I can't give an exact figure, a reasonable estimate would be about 225.",
+            "",
+            Ok(225.0),
+        ),
+        (
+            "There is not enough information to estimate this.",
+            "",
+            Err(NoValue::Refusal),
+        ),
+];
+
+#[test]
+fn notations_met_in_the_wild_are_read() {
+    for (text, unit, wanted) in NOTATIONS {
+        assert_eq!(read(text, unit), *wanted, "{text:?} in {unit:?}");
     }
 }
 
@@ -314,11 +380,17 @@ fn comparisons_are_read_where_they_answer() {
         ("Answer: more\nESTIMATE: 400", Some(Comparison::More)),
         ("ESTIMATE: 400", None),
         ("It takes more time. ESTIMATE: 400", None),
-        ("less\n\nMore than half are part-time.\nESTIMATE: 225", Some(Comparison::Less)),
+        (
+            "less\n\nMore than half are part-time.\nESTIMATE: 225",
+            Some(Comparison::Less),
+        ),
         ("It is not more than 310.\nESTIMATE: 225", None),
         ("Is it more than 310? No.\nESTIMATE: 225", None),
         ("less ESTIMATE: 225", Some(Comparison::Less)),
-        ("The answer is **less**.\nESTIMATE: 225", Some(Comparison::Less)),
+        (
+            "The answer is **less**.\nESTIMATE: 225",
+            Some(Comparison::Less),
+        ),
         ("I'd say less.\nESTIMATE: 225", Some(Comparison::Less)),
     ] {
         assert_eq!(compare(text, 310.0), wanted, "{text:?}");

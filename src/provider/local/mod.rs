@@ -237,6 +237,7 @@ impl Engine {
         prompt: &[u32],
         continuation: &[u32],
     ) -> Result<f64, EngineError> {
+        self.room(prompt)?;
         let joint: Vec<u32> = prompt.iter().chain(continuation).copied().collect();
         self.room(&joint)?;
         let hidden = self
