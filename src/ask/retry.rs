@@ -7,8 +7,16 @@ use backon::{BackoffBuilder, ExponentialBuilder};
 use crate::domain::ErrorClass;
 use crate::provider::ProviderError;
 
-/// Attempts for one ask in one run, the first included.
-pub(super) const MAX_ATTEMPTS: u32 = 5;
+/// Most attempts for one ask in one run, the first included.
+pub(super) const MAX_ATTEMPTS: u32 = 10;
+
+/// Attempts for one ask after a failure of this kind: a busy server is worth waiting for some minutes.
+pub(super) fn attempts(class: ErrorClass) -> u32 {
+    match class {
+        ErrorClass::Rate | ErrorClass::Overload => MAX_ATTEMPTS,
+        _ => 5,
+    }
+}
 
 /// Longest wait that a server may ask for; beyond it the model is given up for this run.
 pub(super) const MAX_WAIT: Duration = Duration::from_mins(5);

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::backend::Backend;
 use super::plan::Job;
 use super::progress::Progress;
-use super::retry::{Action, MAX_ATTEMPTS, action, wait, waits};
+use super::retry::{Action, MAX_ATTEMPTS, MAX_WAIT, action, attempts, wait, waits};
 use crate::domain::{Conversation, ErrorClass, ModelName, Reply, Sampling, Status};
 use crate::model::Model;
 use crate::provider::{Answer, Call, InProcessCall, ProviderError, Respondent};
@@ -344,10 +344,13 @@ async fn ask(
             &answer,
         );
         shared.settings.recorder.append(file, record).await?;
-        let error = match answer {
+        let mut error = match answer {
             Ok(reply) => return Ok(Asked::Answered(reply.text)),
             Err(error) => error,
         };
+        if attempt >= attempts(error.class) && action(&error) == Action::Retry {
+            return Ok(Asked::Failed(error));
+        }
         match (action(&error), schedule.next()) {
             (Action::Retry, Some(scheduled)) => {
                 shared.settings.progress.retrying();
@@ -355,6 +358,10 @@ async fn ask(
             }
             (Action::StopModel, _) => {
                 shared.give_up(&error.message);
+                if error.retry_after.is_some_and(|wait| wait > MAX_WAIT) {
+                    // So long a wait is an allowance that is used up.
+                    error.class = ErrorClass::Quota;
+                }
                 return Ok(Asked::Failed(error));
             }
             _ => return Ok(Asked::Failed(error)),

@@ -342,6 +342,9 @@ async fn ask_all(
             Dialect::InProcess | Dialect::Scripted => None,
         });
     }
+    if (args.rpm.is_some() || args.timeout.is_some()) && backends.iter().any(Option::is_none) {
+        output::note("warning: --rpm and --timeout do nothing for models that run in this process");
+    }
     // The lock comes before the plan, so that nobody adds samples between the two.
     let mut files = Vec::new();
     for model in &selection.models {

@@ -152,7 +152,7 @@ pub struct Weights {
 pub struct Model {
     /// Name on the command line and in the store.
     pub name: ModelName,
-    /// Name on boards.
+    /// Name in lists.
     pub label: String,
     /// Where it is served, with the model's own address and key variable filled in.
     pub provider: Provider,

@@ -43,19 +43,44 @@ const QUALIFIERS: [&str; 14] = [
 /// Looks from the last label backwards, so that no text is read twice.
 pub(super) fn read_labels(text: &str, asked: &Asked) -> Labels {
     let mut placeholder = false;
+    // "my estimate 3 sources" in running text gives way to a label that stands as one.
+    let mut in_passing = None;
     for at in label_places(text).into_iter().rev() {
-        match read_one(text, at, asked) {
-            Labelled::Value(value, rule) => return Labels::Read(Ok(value), rule),
-            Labelled::Bad(why, rule) => return Labels::Read(Err(why), rule),
-            Labelled::Placeholder => placeholder = true,
-            Labelled::Nothing => {}
+        let found = match read_one(text, at, asked) {
+            Labelled::Value(value, rule) => (Ok(value), rule),
+            Labelled::Bad(why, rule) => (Err(why), rule),
+            Labelled::Placeholder => {
+                placeholder = true;
+                continue;
+            }
+            Labelled::Nothing => continue,
+        };
+        if stands_as_label(text, at) {
+            return Labels::Read(found.0, found.1);
         }
+        in_passing = in_passing.or(Some(found));
     }
-    if placeholder {
-        Labels::OnlyPlaceholders
-    } else {
-        Labels::Nothing
+    match in_passing {
+        Some((value, rule)) => Labels::Read(value, rule),
+        None if placeholder => Labels::OnlyPlaceholders,
+        None => Labels::Nothing,
     }
+}
+
+/// Whether the word begins a line, is written in capitals, or has a colon or an equals sign behind it.
+fn stands_as_label(text: &str, at: usize) -> bool {
+    let end = at + "estimate".len();
+    let head = text[..at].trim_end_matches([' ', '*', '_', '#', '>', '-', '"', '{', '`', '\t']);
+    let mut behind = Cursor::new(text, end);
+    skip_marks(&mut behind);
+    behind.skip_blanks();
+    bracket(&mut behind);
+    skip_marks(&mut behind);
+    behind.skip_blanks();
+    head.is_empty()
+        || head.ends_with('\n')
+        || text[at..end].starts_with("ESTIMATE")
+        || behind.rest().starts_with([':', '=', '≈'])
 }
 
 fn label_places(text: &str) -> Vec<usize> {

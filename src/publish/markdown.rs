@@ -30,6 +30,7 @@ pub(super) fn escape(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('|', "\\|")
         .replace('<', "&lt;")
+        .replace("](", "]\\(")
         .replace(['\n', '\r'], " ")
 }
 

@@ -146,7 +146,12 @@ impl CellFile {
             .map_err(self.error("encode a sample for"))?;
         line.push(b'\n');
         // One write for the whole line: a kill tears at most this line.
-        (&self.file).write_all(&line).map_err(self.error("write"))
+        let before = self.file.metadata().map_err(self.error("read"))?.len();
+        (&self.file).write_all(&line).map_err(|source| {
+            // Half a line must not stand before a later one.
+            let _ = self.file.set_len(before);
+            self.error("write")(source)
+        })
     }
 
     fn sync(&self) -> Result<(), StoreError> {

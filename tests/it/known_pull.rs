@@ -75,3 +75,20 @@ fn epochs_are_samples_of_their_own_and_are_averaged() {
         .collect();
     assert_eq!(keys.len(), 6);
 }
+
+#[test]
+fn relief_by_thinking_is_said_only_where_there_is_a_pull() {
+    let folder = Folder::new();
+    let words = "run --task classic --task thinking --quiet --model";
+    folder
+        .wheel(&format!("{words} scripted/pull=0.5"))
+        .expect(0);
+    folder.wheel(&format!("{words} scripted/pull=0")).expect(0);
+    let models = folder.wheel("score --json").expect(0).json()["models"].clone();
+    assert!(
+        models[0]["relief_by_thinking"].is_null(),
+        "a ratio to nothing"
+    );
+    assert!(models[1]["relief_by_thinking"].as_f64().unwrap().abs() < 1e-9);
+    assert_eq!(models[1]["relief_by_thinking_n"], 40);
+}

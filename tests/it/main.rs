@@ -15,3 +15,5 @@ mod servers;
 mod store;
 mod support;
 mod tasks;
+#[cfg(feature = "engine")]
+mod tiny_model;

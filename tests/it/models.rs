@@ -139,3 +139,37 @@ fn a_slip_in_a_name_finds_the_nearest() {
         .expect(2)
         .says(&["missing.gguf"]);
 }
+
+#[test]
+fn a_changed_provider_reaches_the_built_in_models() {
+    let server = Server::steady("ESTIMATE: 8849", Duration::ZERO);
+    let folder = Folder::new();
+    folder.write(
+        "models.yaml",
+        &format!(
+            "providers:\n  - name: openai\n    dialect: openai_chat\n    base_url: {}/v1\n",
+            server.mock.uri()
+        ),
+    );
+    folder
+        .wheel("run --model gpt-5.4-nano --task baseline --item everest-height --quiet")
+        .expect(0);
+    assert_eq!(server.asked.total(), 1);
+}
+
+#[test]
+fn a_time_limit_beyond_a_day_is_refused() {
+    let folder = Folder::new();
+    folder
+        .wheel("run --timeout 1e20")
+        .expect(2)
+        .says(&["at most 86400"]);
+    folder.write(
+        "models.yaml",
+        "models:\n  - name: m\n    provider: openai\n    model: m\n    timeout_s: 1e20\n",
+    );
+    folder
+        .wheel("models")
+        .expect(2)
+        .says(&["models.yaml:5:16: timeout_s", "at most 86400"]);
+}

@@ -254,6 +254,9 @@ const NOTATIONS: &[Notation] = &[
         ("GPT-4 says so", "", Err(NoValue::NoNumber)),
         ("The answer is 225.", "", Ok(225.0)),
         ("225", "", Ok(225.0)),
+    ("ESTIMATE: 225 (my estimate 3 sources)", "", Ok(225.0)),
+    ("ESTIMATE: 8849\n\nThis is an estimate - 5% error", "meters", Ok(8849.0)),
+    ("I estimate 225 of them.", "", Ok(225.0)),
         (
             "ESTIMATE: 2,080,000 m²",
             "hectares",
@@ -413,6 +416,7 @@ fn a_long_reply_takes_time_in_proportion() {
         "e e e e one and ",
         "ESTIMATE: 1 × 2 ",
         "estimate (low ",
+        "1 234 234 ",
     ] {
         let time = |bytes: usize| {
             let text = unit.repeat(bytes / unit.len());

@@ -323,3 +323,71 @@ fn a_prefill_is_sent_recorded_and_read() {
     folder.wheel("leaderboard").expect(0);
     assert!(folder.read("leaderboards/wheel.md").contains("servedᵖ"));
 }
+
+#[test]
+fn a_server_that_echoes_the_key_in_an_answer_does_not_get_it_stored() {
+    let server = Server::new(|request, _| {
+        let key = request
+            .headers
+            .get("authorization")
+            .unwrap()
+            .to_str()
+            .unwrap();
+        let mut body = completion(&format!("ESTIMATE: 8849 {key}"));
+        body["echo"] = json!({"authorization": key});
+        ResponseTemplate::new(200).set_body_json(body)
+    });
+    let folder = Folder::new();
+    folder.write(
+        "models.yaml",
+        &server.models("    api_key_env: SERVED_KEY\n"),
+    );
+    let output = folder
+        .command(&format!("run --model served {CELL}"))
+        .env("SERVED_KEY", "secret-value-1234\n")
+        .output()
+        .unwrap();
+    super::support::Run::from(output).expect(0);
+    let stored = folder.read("runs/served/ticket.jsonl");
+    assert!(!stored.contains("secret-value-1234") && stored.contains("[key]"));
+}
+
+#[test]
+fn an_empty_refusal_beside_an_answer_is_an_answer() {
+    let server = Server::new(|_, _| {
+        let mut body = completion("ESTIMATE: 8849");
+        body["choices"][0]["message"]["refusal"] = json!("");
+        ResponseTemplate::new(200).set_body_json(body)
+    });
+    let folder = Folder::new();
+    folder.write("models.yaml", &server.models(""));
+    folder
+        .wheel(&format!("run --model served {CELL}"))
+        .expect(0);
+    assert_eq!(folder.lines("served", "ticket")[0]["status"], "ok");
+}
+
+#[test]
+fn a_wait_of_nothing_still_backs_off_and_too_long_a_wait_stops_the_model() {
+    let server = Server::new(|_, before| match before {
+        0 => ResponseTemplate::new(429).insert_header("retry-after", "0"),
+        _ => ok("ESTIMATE: 8849"),
+    });
+    let folder = Folder::new();
+    folder.write("models.yaml", &server.models(""));
+    folder
+        .wheel(&format!("run --model served {CELL}"))
+        .expect(0);
+    let lines = folder.lines("served", "ticket");
+    let answered = lines.iter().find(|line| line["status"] == "ok").unwrap();
+    assert!(answered["clock"]["waited_ms"].as_u64().unwrap() >= 500);
+
+    let server =
+        Server::new(|_, _| ResponseTemplate::new(429).insert_header("retry-after", "7200"));
+    let folder = Folder::new();
+    folder.write("models.yaml", &server.models("    concurrency: 1\n"));
+    folder
+        .wheel("run --model served --task classic --quiet")
+        .expect(4);
+    assert_eq!(server.asked.total(), 1);
+}

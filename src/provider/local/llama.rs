@@ -148,6 +148,11 @@ impl Llama {
         let key_heads = gguf
             .number("llama.attention.head_count_kv")
             .unwrap_or(heads);
+        if heads == 0 || key_heads == 0 || heads % key_heads != 0 {
+            return Err(EngineError::Missing(
+                "llama.attention.head_count (a multiple of head_count_kv)".to_owned(),
+            ));
+        }
         let width = gguf.number("llama.embedding_length")?;
         let head_width = gguf
             .number("llama.rope.dimension_count")
