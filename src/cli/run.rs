@@ -110,6 +110,10 @@ struct Selection {
     items: Vec<Arc<Item>>,
     bank: Bank,
     all_tasks: Tasks,
+    #[cfg_attr(
+        not(feature = "engine"),
+        expect(dead_code, reason = "only the engine looks up weights")
+    )]
     registry: Registry,
 }
 
