@@ -1,6 +1,7 @@
 //! The store: nothing lost, nothing asked twice, nothing guessed.
 
 use std::collections::HashSet;
+use std::hash::BuildHasher;
 use std::io::Write;
 use std::process::Stdio;
 use std::time::Duration;
@@ -33,8 +34,10 @@ fn ten_kills_lose_no_stored_answer_and_repeat_none() {
     let server = Server::steady("less\nESTIMATE: 100", Duration::from_millis(40));
     let folder = served(&server);
     let mut stored: HashSet<String> = HashSet::new();
-    // Moments from the start of the process, spread over the length of a run.
-    for moment in [60, 95, 130, 75, 160, 110, 90, 145, 70, 120] {
+    // Random moments from the start of the process, over the length of a run; the hasher's keys differ each time.
+    let chance = std::collections::hash_map::RandomState::new();
+    for kill in 0..10_u64 {
+        let moment = 30 + chance.hash_one(kill) % 170;
         let asked_before = server.asked.times();
         let mut child = folder
             .command(WORDS)
@@ -50,7 +53,10 @@ fn ten_kills_lose_no_stored_answer_and_repeat_none() {
             .iter()
             .map(|line| line["conversation"].to_string())
             .collect();
-        assert!(now.is_superset(&stored), "a stored answer was lost");
+        assert!(
+            now.is_superset(&stored),
+            "a stored answer was lost after {moment} ms"
+        );
         // What was stored before this run was not asked for in it.
         for (prompt, times) in server.asked.times() {
             if stored.contains(&prompt) {
