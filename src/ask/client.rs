@@ -1,110 +1,336 @@
-//! Sending one request and reading the whole response within one time limit.
+//! Sending one request and reading the whole response, against four clocks and a limit of size.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::Utc;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
 
 use crate::domain::ErrorClass;
-use crate::provider::{Headers, ProviderError, WireRequest};
+use crate::model::Clocks;
+use crate::provider::{
+    BatchCall, Dialect, Headers, KeyHeader, ProviderError, Response, WireRequest,
+};
 
-/// A response as it came.
-#[derive(Debug)]
-pub struct Response {
-    pub(super) status: u16,
-    pub(super) headers: Headers,
-    pub(super) body: Vec<u8>,
-}
+/// A body above this waits until no other large one is in memory, in bytes.
+const LARGE: usize = 256 * 1024;
+
+/// A body above this is no reply to a question, in bytes.
+const LARGEST: usize = 16 * 1024 * 1024;
 
 /// The shared HTTP client with the key of one provider.
 #[derive(Debug, Clone)]
 pub struct Client {
     http: reqwest::Client,
     key: Option<SecretString>,
-    timeout: Duration,
+    key_header: KeyHeader,
+    headers: HeaderMap,
+    clocks: Clocks,
+    large: Arc<Semaphore>,
 }
 
-/// One client for the whole run: connections are kept and shared.
-///
-/// # Errors
-/// The TLS set-up of this machine cannot be read.
-pub fn http_client() -> Result<reqwest::Client, reqwest::Error> {
-    reqwest::Client::builder()
-        .user_agent(concat!("wheel/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(Duration::from_secs(10))
-        .redirect(reqwest::redirect::Policy::none())
-        .build()
+/// A response, with the leave to hold it if it is large. The leave goes once the reply is stored.
+#[derive(Debug)]
+pub(super) struct Received {
+    pub(super) response: Response,
+    pub(super) large: Option<OwnedSemaphorePermit>,
+}
+
+/// Connections for a whole run, one set for each time limit, and the leave to hold large bodies.
+#[derive(Debug, Clone)]
+pub struct Connections {
+    by_limit: Vec<(Duration, reqwest::Client)>,
+    large: Arc<Semaphore>,
+}
+
+impl Default for Connections {
+    fn default() -> Self {
+        Self {
+            by_limit: Vec::new(),
+            large: Arc::new(Semaphore::new(1)),
+        }
+    }
+}
+
+impl Connections {
+    /// The client with this time limit for connecting; connections are kept and shared.
+    ///
+    /// # Errors
+    /// The TLS set-up of this machine cannot be read.
+    pub(super) fn get(&mut self, connect: Duration) -> Result<reqwest::Client, reqwest::Error> {
+        if let Some((_, known)) = self.by_limit.iter().find(|(limit, _)| *limit == connect) {
+            return Ok(known.clone());
+        }
+        let client = reqwest::Client::builder()
+            .user_agent(concat!("wheel/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(connect)
+            .redirect(reqwest::redirect::Policy::none())
+            .build()?;
+        self.by_limit.push((connect, client.clone()));
+        Ok(client)
+    }
+
+    pub(super) fn large(&self) -> Arc<Semaphore> {
+        Arc::clone(&self.large)
+    }
+}
+
+/// Which clock ran out.
+#[derive(Debug, Clone, Copy)]
+enum Ran {
+    FirstByte,
+    Idle,
+    Total,
 }
 
 impl Client {
-    /// A client for one provider.
+    /// A client for one provider in its dialect.
     #[must_use]
-    pub fn new(http: reqwest::Client, key: Option<SecretString>, timeout: Duration) -> Self {
-        Self { http, key, timeout }
+    pub fn new(
+        http: reqwest::Client,
+        key: Option<SecretString>,
+        dialect: &dyn Dialect,
+        clocks: Clocks,
+        large: Arc<Semaphore>,
+    ) -> Self {
+        let mut headers = HeaderMap::new();
+        for (name, value) in dialect.headers() {
+            headers.insert(
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            );
+        }
+        Self {
+            http,
+            key,
+            key_header: dialect.key_header(),
+            headers,
+            clocks,
+            large,
+        }
     }
 
     /// Sends a request and reads the body to its end.
-    pub(super) async fn send(&self, request: &WireRequest) -> Result<Response, ProviderError> {
-        let call = async {
-            let mut builder = self
-                .http
-                .post(&request.url)
-                .header("content-type", "application/json")
-                .body(request.body.clone());
-            if let Some(key) = &self.key {
-                builder = builder.bearer_auth(key.expose_secret());
+    pub(super) async fn send(&self, request: WireRequest) -> Result<Received, ProviderError> {
+        let builder = self
+            .http
+            .post(&request.url)
+            .header("content-type", "application/json")
+            .body(request.body);
+        self.receive(request.url, builder, Some(LARGEST)).await
+    }
+
+    /// Sends a call to a batch service and reads the body to its end, however large.
+    pub(super) async fn send_batch(&self, call: &BatchCall) -> Result<Received, ProviderError> {
+        let (url, builder) = match call {
+            BatchCall::Get(url) => (url, self.http.get(url)),
+            BatchCall::Post { url, body } => (
+                url,
+                self.http
+                    .post(url)
+                    .header("content-type", "application/json")
+                    .body(body.clone()),
+            ),
+            BatchCall::Upload { url, fields, file } => {
+                let part = reqwest::multipart::Part::text(file.clone()).file_name("wheel.jsonl");
+                let mut form = reqwest::multipart::Form::new();
+                for (name, value) in fields {
+                    form = form.text(*name, *value);
+                }
+                (url, self.http.post(url).multipart(form.part("file", part)))
             }
-            let response = builder.send().await?;
-            let status = response.status().as_u16();
-            let headers = Headers(
-                response
-                    .headers()
-                    .iter()
-                    .filter_map(|(name, value)| {
-                        Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
-                    })
-                    .collect(),
-            );
-            let body = self.redact(&response.bytes().await?);
-            Ok(Response {
+        };
+        self.receive(url.clone(), builder, None).await
+    }
+
+    async fn receive(
+        &self,
+        url: String,
+        builder: reqwest::RequestBuilder,
+        largest: Option<usize>,
+    ) -> Result<Received, ProviderError> {
+        let mut builder = builder.headers(self.headers.clone());
+        if let Some(key) = &self.key {
+            let KeyHeader { name, prefix } = self.key_header;
+            let value = format!("{prefix}{}", key.expose_secret());
+            let mut value = HeaderValue::from_str(&value).map_err(|_| {
+                ProviderError::local(ErrorClass::Auth, "the key cannot stand in a header")
+            })?;
+            value.set_sensitive(true);
+            builder = builder.header(name, value);
+        }
+        let sent = Instant::now();
+        let end = sent + self.clocks.total;
+        let first = end.min(sent + self.clocks.first_byte);
+        let mut response = match timeout_at(first, builder.send()).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => return Err(connection_error(error, false)),
+            Err(_) => {
+                return Err(self.ran_out(if first == end {
+                    Ran::Total
+                } else {
+                    Ran::FirstByte
+                }));
+            }
+        };
+        let status = response.status().as_u16();
+        let headers = self.read_headers(response.headers());
+        let mut bytes = Signs::new(&headers);
+        let mut body = Vec::new();
+        let mut large = None;
+        let mut last: Option<Instant> = None;
+        loop {
+            let (limit, clock) = match last {
+                Some(last) => (last + self.clocks.idle, Ran::Idle),
+                None => (first, Ran::FirstByte),
+            };
+            let clock = if limit < end { clock } else { Ran::Total };
+            let chunk = match timeout_at(limit.min(end), response.chunk()).await {
+                Err(_) => return Err(self.ran_out(clock)),
+                Ok(Err(error)) => return Err(connection_error(error, true)),
+                Ok(Ok(None)) => break,
+                Ok(Ok(Some(chunk))) => chunk,
+            };
+            if bytes.show_life(&chunk) {
+                last = Some(Instant::now());
+            }
+            body.extend_from_slice(&chunk);
+            if largest.is_some_and(|largest| body.len() > largest) {
+                return Err(ProviderError {
+                    http_status: Some(status),
+                    maybe_billed: true,
+                    ..ProviderError::local(
+                        ErrorClass::BadBody,
+                        format!(
+                            "HTTP {status} with more than {LARGEST} bytes: no reply is so long"
+                        ),
+                    )
+                });
+            }
+            if body.len() > LARGE && large.is_none() && largest.is_some() {
+                // The wait for other large bodies is ours, not the server's.
+                large = Arc::clone(&self.large).acquire_owned().await.ok();
+                last = Some(Instant::now());
+            }
+        }
+        Ok(Received {
+            response: Response {
+                url,
                 status,
                 headers,
-                body,
-            })
+                body: self.redact(body),
+                received: Utc::now(),
+            },
+            large,
+        })
+    }
+
+    fn read_headers(&self, headers: &HeaderMap) -> Headers {
+        let key = self.key.as_ref().map(ExposeSecret::expose_secret);
+        let clean = |value: &str| match key {
+            Some(key) if value.contains(key) => value.replace(key, "[key]"),
+            _ => value.to_owned(),
         };
-        match tokio::time::timeout(self.timeout, call).await {
-            Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => Err(connection_error(error)),
-            Err(_) => Err(ProviderError::local(
-                ErrorClass::Timeout,
-                format!("no whole reply within {} s", self.timeout.as_secs_f64()),
-            )),
-        }
+        Headers(
+            headers
+                .iter()
+                .filter_map(|(name, value)| {
+                    Some((name.as_str().to_owned(), clean(value.to_str().ok()?)))
+                })
+                .collect(),
+        )
     }
 
     /// Takes the key out of what a server sent back, before anybody reads it.
-    fn redact(&self, body: &[u8]) -> Vec<u8> {
+    fn redact(&self, body: Vec<u8>) -> Vec<u8> {
         let Some(key) = self.key.as_ref().map(|key| key.expose_secret().as_bytes()) else {
-            return body.to_vec();
+            return body;
         };
-        let mut clean = Vec::with_capacity(body.len());
-        let mut rest = body;
-        while let Some(at) = rest.windows(key.len()).position(|window| window == key) {
-            clean.extend_from_slice(&rest[..at]);
-            clean.extend_from_slice(b"[key]");
-            rest = &rest[at + key.len()..];
+        let mut places = memchr::memmem::find_iter(&body, key).peekable();
+        if places.peek().is_none() {
+            return body;
         }
-        clean.extend_from_slice(rest);
+        let mut clean = Vec::with_capacity(body.len());
+        let mut from = 0;
+        for at in places {
+            clean.extend_from_slice(&body[from..at]);
+            clean.extend_from_slice(b"[key]");
+            from = at + key.len();
+        }
+        clean.extend_from_slice(&body[from..]);
         clean
+    }
+
+    fn ran_out(&self, clock: Ran) -> ProviderError {
+        let (limit, what) = match clock {
+            Ran::FirstByte => (self.clocks.first_byte, "no first byte"),
+            Ran::Idle => (self.clocks.idle, "nothing more"),
+            Ran::Total => (self.clocks.total, "no whole reply"),
+        };
+        ProviderError {
+            maybe_billed: true,
+            ..ProviderError::local(
+                ErrorClass::Timeout,
+                format!("{what} within {} s", limit.as_secs_f64()),
+            )
+        }
+    }
+}
+
+/// Tells bytes that show a model at work from those that only keep a connection open.
+#[derive(Debug)]
+struct Signs {
+    stream: bool,
+    line_start: bool,
+    comment: bool,
+}
+
+impl Signs {
+    fn new(headers: &Headers) -> Self {
+        Self {
+            stream: headers
+                .get("content-type")
+                .is_some_and(|name| name.contains("event-stream")),
+            line_start: true,
+            comment: false,
+        }
+    }
+
+    /// Whether a chunk holds more than blanks and, in an event stream, comment lines.
+    fn show_life(&mut self, chunk: &[u8]) -> bool {
+        if !self.stream {
+            return !chunk.trim_ascii().is_empty();
+        }
+        let mut life = false;
+        for byte in chunk {
+            if *byte == b'\n' || *byte == b'\r' {
+                self.line_start = true;
+                continue;
+            }
+            if self.line_start {
+                self.comment = *byte == b':';
+                self.line_start = false;
+            }
+            life |= !self.comment;
+        }
+        life
     }
 }
 
 /// The causes of a failed connection in one line, without the address, which may hold credentials.
-fn connection_error(error: reqwest::Error) -> ProviderError {
+fn connection_error(error: reqwest::Error, in_body: bool) -> ProviderError {
     let class = if error.is_timeout() {
         ErrorClass::Timeout
+    } else if error.is_decode() && !error.is_body() {
+        // A body that is not packed as its header says.
+        ErrorClass::BadBody
     } else {
         ErrorClass::Connection
     };
+    let connected = !error.is_connect();
     let error = error.without_url();
     let mut message = error.to_string();
     let mut cause = std::error::Error::source(&error);
@@ -115,5 +341,27 @@ fn connection_error(error: reqwest::Error) -> ProviderError {
         }
         cause = inner.source();
     }
-    ProviderError::local(class, message)
+    ProviderError {
+        maybe_billed: in_body || connected,
+        ..ProviderError::local(class, message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_blanks_keep_a_connection_and_show_no_life() {
+        let mut json = Signs::new(&Headers::default());
+        assert!(!json.show_life(b"  \n"));
+        assert!(json.show_life(b" {"));
+        let headers = Headers(vec![("content-type".into(), "text/event-stream".into())]);
+        let mut stream = Signs::new(&headers);
+        assert!(!stream.show_life(b": PROCES"));
+        assert!(!stream.show_life(b"SING\n\n"));
+        assert!(stream.show_life(b"da"));
+        assert!(stream.show_life(b"ta: {}\n\n"));
+        assert!(!stream.show_life(b"\n:"));
+    }
 }

@@ -1,17 +1,30 @@
 //! Asking: what is wanted minus what is stored, and the one place that talks to the network.
 //!
-//! [`plan`] is pure. [`run`] keeps to limits and clocks, retries what is transient, and hands every attempt to the
-//! store before it counts. It knows neither dialects nor scores.
+//! [`plan`] is pure, and so are [`action`] and [`worst_case`]. [`run`] keeps to limits and clocks, retries what is
+//! transient, and hands every attempt to the store before it counts. It knows neither dialects nor scores.
 
 mod backend;
+mod batch;
+mod budget;
 mod client;
+mod in_process;
+mod lane;
+mod line;
+mod pace;
 mod plan;
 mod progress;
+mod queue;
 mod retry;
 mod run;
 
-pub use backend::{Backend, BackendError};
-pub use client::{Client, http_client};
-pub use plan::{Job, PlanError, Stored, Wanted, plan, sampling_of};
+pub use backend::{BackendError, Http};
+pub use batch::{BatchError, BatchLane, BatchSettings, Collected, Held};
+pub use budget::{Budget, Spent, worst_case};
+pub use client::{Client, Connections};
+pub use in_process::InProcessLane;
+pub use lane::Lane;
+pub use line::half;
+pub use plan::{Job, Plan, PlanError, Shard, Stored, Wanted, plan, sampling_of};
 pub use progress::Progress;
-pub use run::{Lane, ModelSummary, RunError, Settings, run};
+pub use retry::{Action, action};
+pub use run::{ModelSummary, RunError, Settings, run};

@@ -1,10 +1,11 @@
 //! The plan: samples wanted minus samples stored. Pure.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::bank::Item;
-use crate::domain::{Condition, Conversation, SampleKey, Sampling};
+use crate::domain::{Condition, Conversation, Parameter, SampleKey, Sampling, Status};
 use crate::model::{Dialect, Model};
 use crate::store::Record;
 use crate::task::{RenderError, Task};
@@ -20,7 +21,45 @@ pub struct Wanted<'a> {
     pub items: &'a [Arc<Item>],
     /// Repetitions of each prompt, from 1.
     pub epochs: u32,
+    /// Statuses that do not count as answers this time.
+    pub again: &'a [Status],
+    /// The part of the plan that this machine asks.
+    pub shard: Option<Shard>,
+    /// Question and epoch pairs of the cells before this one, so that shards stay even over many small cells.
+    pub before: usize,
 }
+
+/// One of several parts of a plan: `2/8` is the second of eight.
+///
+/// Question and epoch pairs go round: all conditions of a pair stay together, the parts are disjoint and differ by at
+/// most one pair, and none depends on what a store holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    number: usize,
+    of: usize,
+}
+
+impl Shard {
+    fn holds(self, pair: usize) -> bool {
+        pair % self.of + 1 == self.number
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/');
+        let number = |part: &str| part.trim().parse::<usize>().ok();
+        match parts.and_then(|(i, n)| Some((number(i)?, number(n)?))) {
+            Some((number, of)) if number >= 1 && number <= of => Ok(Self { number, of }),
+            _ => Err("must be of the form i/n with i from 1 to n, such as 2/8".to_owned()),
+        }
+    }
+}
+
+/// How much larger the output limit of a truncated sample is when it is asked again.
+const LARGER: u32 = 4;
 
 /// One sample to ask for.
 #[derive(Debug, Clone)]
@@ -45,6 +84,40 @@ pub struct Job {
     pub attempts: u32,
 }
 
+impl Job {
+    /// How many replies the task asks for.
+    #[must_use]
+    pub fn asks(&self) -> usize {
+        self.task.asks().count()
+    }
+
+    /// Whether every ask has its reply.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.replies.len() >= self.asks()
+    }
+
+    /// The open ask, from 1.
+    #[must_use]
+    pub fn turn(&self) -> u32 {
+        u32::try_from(self.replies.len() + 1).unwrap_or(u32::MAX)
+    }
+
+    /// The conversation up to the open ask.
+    ///
+    /// # Errors
+    /// An earlier reply breaks the template.
+    pub fn conversation(&self, prefill: bool) -> Result<Conversation, RenderError> {
+        if self.asks() == 1 {
+            return Ok(self.outline.clone());
+        }
+        let rendered =
+            self.task
+                .conversation(&self.item, self.condition, &self.replies, prefill)?;
+        Ok(rendered.map_or_else(Conversation::default, |(conversation, _)| conversation))
+    }
+}
+
 /// A plan that cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
@@ -56,21 +129,69 @@ pub enum PlanError {
 /// What the store holds of one cell, as far as the plan needs it.
 #[derive(Debug, Clone, Default)]
 pub struct Stored {
-    answers: HashMap<(SampleKey, u32), String>,
-    attempts: HashMap<(SampleKey, u32), u32>,
+    turns: HashMap<(SampleKey, u32), Turn>,
+    dropped: BTreeSet<Parameter>,
+    output: Vec<u64>,
+    batched: HashSet<(SampleKey, u32)>,
+}
+
+/// What is stored of one ask.
+#[derive(Debug, Clone, Default)]
+struct Turn {
+    attempts: u32,
+    /// The best answer: text that came to its end before anything else.
+    answer: Option<(Status, String)>,
+    /// Largest limit under which a reply was cut off.
+    cut_at: u32,
 }
 
 impl Stored {
-    /// Takes note of a line. Failed attempts are counted and do not answer.
-    pub fn add(&mut self, record: &Record) {
-        let turn = (record.key.clone(), record.turn);
-        let attempts = self.attempts.entry(turn.clone()).or_default();
-        *attempts = (*attempts).max(record.attempt);
-        if record.status.is_answer() {
-            self.answers
-                .entry(turn)
-                .or_insert_with(|| record.text.clone().unwrap_or_default());
+    /// Takes note of a line. Failed attempts are counted and do not answer. Texts are kept only where a later ask may
+    /// repeat them.
+    pub fn add(&mut self, record: Record, keep_text: bool) {
+        let turn = self.turns.entry((record.key, record.turn)).or_default();
+        turn.attempts = turn.attempts.max(record.attempt);
+        if !record.status.is_answer() {
+            return;
         }
+        self.dropped.extend(
+            record
+                .sent
+                .dropped
+                .iter()
+                .filter_map(|name| name.parse::<Parameter>().ok()),
+        );
+        self.output
+            .extend(record.tokens.output.map(|tokens| tokens.0));
+        if record.status == Status::Truncated {
+            let limit = record.sent.sampling.max_output_tokens.unwrap_or(0);
+            turn.cut_at = turn.cut_at.max(limit);
+        }
+        let better = turn
+            .answer
+            .as_ref()
+            .is_none_or(|(known, _)| *known != Status::Ok);
+        if better {
+            let text = record.text.filter(|_| keep_text).unwrap_or_default();
+            turn.answer = Some((record.status, text));
+        }
+    }
+
+    /// Takes note of an ask that sits in a batch which may still answer it.
+    pub fn add_batched(&mut self, key: SampleKey, turn: u32) {
+        self.batched.insert((key, turn));
+    }
+
+    /// Parameters that were left out of calls that were answered.
+    #[must_use]
+    pub fn dropped(&self) -> &BTreeSet<Parameter> {
+        &self.dropped
+    }
+
+    /// Output tokens of every answered call whose count is known.
+    #[must_use]
+    pub fn output_tokens(&self) -> &[u64] {
+        &self.output
     }
 }
 
@@ -97,32 +218,58 @@ pub fn sampling_of(model: &Model, conversation: &Conversation, epoch: u32) -> Sa
     sampling
 }
 
-/// The samples to ask for, in the order item, condition, epoch, and how many are already answered.
+/// The samples of a cell.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    /// Those to ask for, in the order item, condition, epoch.
+    pub jobs: Vec<Job>,
+    /// Those that are answered.
+    pub answered: usize,
+    /// Those that sit in a batch which may still answer them.
+    pub batched: usize,
+}
+
+/// The samples to ask for, and how many need not be asked.
 ///
 /// # Errors
 /// A template that cannot be rendered for one of the items.
-pub fn plan(wanted: &Wanted<'_>, stored: &Stored) -> Result<(Vec<Job>, usize), PlanError> {
-    let mut jobs = Vec::new();
-    let mut answered = 0;
+pub fn plan(wanted: &Wanted<'_>, stored: &Stored) -> Result<Plan, PlanError> {
+    let mut plan = Plan::default();
     let turns = u32::try_from(wanted.task.asks().count()).unwrap_or(u32::MAX);
-    for item in wanted.items {
+    for (place, item) in wanted.items.iter().enumerate() {
         for condition in &wanted.task.conditions {
             let outline = wanted
                 .task
                 .outline(item, *condition, wanted.model.prefill)?;
             for epoch in 1..=wanted.epochs {
-                let sampling = sampling_of(wanted.model, &outline, epoch);
+                let pair = wanted.before + place * wanted.epochs as usize + epoch as usize - 1;
+                if wanted.shard.is_some_and(|shard| !shard.holds(pair)) {
+                    continue;
+                }
+                let mut sampling = sampling_of(wanted.model, &outline, epoch);
                 let key = SampleKey::new(&wanted.model.model_id, &sampling, &outline, epoch);
+                let stored_turn = |turn| stored.turns.get(&(key.clone(), turn));
                 let replies: Vec<String> = (1..=turns)
-                    .map_while(|turn| stored.answers.get(&(key.clone(), turn)).cloned())
+                    .map_while(|turn| stored_turn(turn)?.answer.clone())
+                    .take_while(|(status, _)| !wanted.again.contains(status))
+                    .map(|(_, text)| text)
                     .collect();
                 if replies.len() == turns as usize {
-                    answered += 1;
+                    plan.answered += 1;
                     continue;
                 }
                 let turn = u32::try_from(replies.len() + 1).unwrap_or(u32::MAX);
-                let attempts = stored.attempts.get(&(key.clone(), turn)).copied();
-                jobs.push(Job {
+                if stored.batched.contains(&(key.clone(), turn)) {
+                    plan.batched += 1;
+                    continue;
+                }
+                let open = stored_turn(turn).cloned().unwrap_or_default();
+                if open.cut_at > 0 && wanted.again.contains(&Status::Truncated) {
+                    // The same sample with more room; what was sent stands in its line.
+                    let larger = open.cut_at.saturating_mul(LARGER);
+                    sampling.max_output_tokens = sampling.max_output_tokens.max(Some(larger));
+                }
+                plan.jobs.push(Job {
                     task: Arc::clone(wanted.task),
                     item: Arc::clone(item),
                     condition: *condition,
@@ -131,10 +278,30 @@ pub fn plan(wanted: &Wanted<'_>, stored: &Stored) -> Result<(Vec<Job>, usize), P
                     sampling,
                     outline: outline.clone(),
                     replies,
-                    attempts: attempts.unwrap_or(0),
+                    attempts: open.attempts,
                 });
             }
         }
     }
-    Ok((jobs, answered))
+    Ok(plan)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_are_disjoint_even_and_complete() {
+        let shards: Vec<Shard> = (1..=7).map(|i| format!("{i}/7").parse().unwrap()).collect();
+        let mut sizes = [0; 7];
+        for pair in 0..1000 {
+            let holders: Vec<usize> = (0..7).filter(|i| shards[*i].holds(pair)).collect();
+            assert_eq!(holders.len(), 1);
+            sizes[holders[0]] += 1;
+        }
+        assert!(sizes.iter().all(|size| (142..=143).contains(size)));
+        for wrong in ["0/3", "4/3", "1", "a/b", "1/0"] {
+            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+        }
+    }
 }

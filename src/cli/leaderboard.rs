@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args as ClapArgs;
 
 use super::score::warn_unknown;
-use super::workspace::{QuestionArgs, StoreArgs, TaskArgs};
+use super::workspace::{QuestionArgs, StoreArgs, TaskArgs, hear};
 use super::{CliError, Exit, output};
 use crate::publish::{BoardSource, board};
 use crate::score::score;
@@ -33,24 +33,26 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let bank = args.questions.load()?;
     let tasks = args.tasks.load()?;
     let loaded = args.store.load()?;
-    let scores = score(&loaded.records, &bank, &tasks);
+    let fingerprint = fingerprint(&loaded.records);
+    let lines = loaded.records.len();
+    let versions: BTreeSet<String> = loaded
+        .records
+        .iter()
+        .map(|record| record.wheel.clone())
+        .collect();
+    let scores = score(&hear(loaded.records, &bank, &tasks), &bank, &tasks);
     warn_unknown(&scores);
     if scores.cells.is_empty() {
         return Err(CliError::Usage(
             "no stored sample belongs to the questions and tasks that are loaded: name theirs with --questions and --tasks".to_owned(),
         ));
     }
-    let versions: BTreeSet<String> = loaded
-        .records
-        .iter()
-        .map(|record| record.wheel.clone())
-        .collect();
     let text = board(&BoardSource {
         scores: &scores,
         bank: &bank,
         tasks: &tasks,
-        store_fingerprint: &fingerprint(&loaded.records),
-        lines: loaded.records.len(),
+        store_fingerprint: &fingerprint,
+        lines,
         versions: &versions,
     });
     let path = args.out.join("wheel.md");

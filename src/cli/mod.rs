@@ -41,7 +41,7 @@ Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 finished with samples 
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Ask what is missing, record every reply, show the scores
-    Run(run::Args),
+    Run(Box<run::Args>),
     /// Score the stored replies
     Score(score::Args),
     /// Write the boards

@@ -2,7 +2,7 @@
 
 use clap::Args as ClapArgs;
 
-use super::workspace::{QuestionArgs, StoreArgs, TaskArgs, check_tasks, select};
+use super::workspace::{QuestionArgs, StoreArgs, TaskArgs, check_tasks, hear, select};
 use super::{CliError, Exit, output};
 use crate::publish::{cells_table, models_table, scores_json};
 use crate::score::{Scores, score};
@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     check_tasks(&args.task, &tasks)?;
     let mut loaded = args.store.load()?;
     select(&mut loaded, &args.model, &args.task)?;
-    let scores = score(&loaded.records, &bank, &tasks);
+    let scores = score(&hear(loaded.records, &bank, &tasks), &bank, &tasks);
     warn_unknown(&scores);
     if scores.cells.is_empty() {
         return Err(CliError::Usage(

@@ -8,7 +8,7 @@ use super::{CliError, Exit, output};
 use crate::bank::Item;
 use crate::domain::{Condition, ItemId, grouped};
 use crate::model::resolve;
-use crate::score::{CellSample, Outcome, cells};
+use crate::score::{CellSample, Heard, Outcome, cells};
 use crate::store::{self, Record, cell_path};
 use crate::task::Task;
 
@@ -75,7 +75,11 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         }
         return Ok(Exit::Done);
     }
-    let (cells, _) = cells(&records, &bank, &tasks);
+    let heard: Vec<Heard> = records
+        .iter()
+        .map(|record| Heard::new(record.clone(), &bank, &tasks))
+        .collect();
+    let (cells, _) = cells(&heard, &bank, &tasks);
     let samples: Vec<&CellSample<'_>> = cells.iter().flat_map(|cell| &cell.samples).collect();
     for condition in conditions {
         let sample = samples

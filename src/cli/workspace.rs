@@ -8,7 +8,8 @@ use super::{CliError, output};
 use crate::bank::{self, Bank, BankFile, Strictness};
 use crate::domain::ModelName;
 use crate::model::{self, Registry};
-use crate::store::{self, Loaded};
+use crate::score::Heard;
+use crate::store::{self, Loaded, Record};
 use crate::task::{self, TaskFile, Tasks};
 use crate::yaml::nearest;
 
@@ -159,6 +160,14 @@ pub(super) fn select(
         ));
     }
     Ok(())
+}
+
+/// Reads the replies and lets go of their texts.
+pub(super) fn hear(records: Vec<Record>, bank: &Bank, tasks: &Tasks) -> Vec<Heard> {
+    records
+        .into_iter()
+        .map(|record| Heard::new(record, bank, tasks).slim(tasks))
+        .collect()
 }
 
 /// Checks task names.

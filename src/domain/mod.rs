@@ -18,6 +18,6 @@ pub use ids::{ItemId, ModelName, TaskName};
 pub use money::{Tokens, Usd, UsdPerMTok};
 pub use number::{NotPositive, Positive, grouped, plain, round_significant};
 pub use outcome::{Comparison, Loss, NoValue, Reading, Rule};
-pub use reply::{ErrorClass, Finish, Reply, Status, TokenCounts};
-pub use sample::{SampleKey, Sampling, Slot};
+pub use reply::{ErrorClass, Finish, Reply, Served, Status, TokenCounts};
+pub use sample::{Parameter, SampleKey, Sampling, Slot};
 pub use tier::Tier;

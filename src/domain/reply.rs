@@ -6,12 +6,26 @@ use super::{Tokens, Usd};
 
 /// How one attempt ended, before anybody reads a number.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::Display,
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::VariantNames,
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Status {
     /// Text came back and the model ended by itself.
+    #[default]
     Ok,
     /// The model ended by itself without visible text.
     Empty,
@@ -59,8 +73,19 @@ pub struct TokenCounts {
     pub cached: Option<Tokens>,
 }
 
+/// What a server says of itself beside the model id. `None` means that it did not say.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Served {
+    /// Fingerprint of the serving system.
+    pub fingerprint: Option<String>,
+    /// Tier of service.
+    pub service_tier: Option<String>,
+    /// The provider behind a router.
+    pub upstream: Option<String>,
+}
+
 /// A reply as the wire gave it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reply {
     /// How the attempt ended; never [`Status::Error`].
     pub status: Status,
@@ -76,6 +101,10 @@ pub struct Reply {
     pub finish_word: Option<String>,
     /// Token counts.
     pub tokens: TokenCounts,
+    /// Whether input and output do not add up to the total that the server reports.
+    pub usage_mismatch: bool,
+    /// Who answered, beyond the model id.
+    pub served: Served,
     /// Cost as the provider reports it.
     pub cost_reported: Option<Usd>,
     /// The server's id of this call.
@@ -105,6 +134,8 @@ pub struct Reply {
 pub enum ErrorClass {
     /// The key is missing, wrong or lacks the right.
     Auth,
+    /// The provider does not serve this country.
+    Region,
     /// The model does not exist there.
     NoModel,
     /// Credit or a daily allowance is used up.
@@ -119,10 +150,16 @@ pub enum ErrorClass {
     Timeout,
     /// The connection could not be made or broke.
     Connection,
+    /// The server refuses a parameter that was sent.
+    BadParameter,
     /// The request can never work as it is.
     BadRequest,
     /// The prompt exceeds the context.
     TooLong,
+    /// The provider's rules forbid the prompt; the sample counts as refused.
+    Policy,
+    /// The server says that the call collides with another.
+    Conflict,
     /// The body is not what the status promises.
     BadBody,
     /// The in-process engine failed.

@@ -19,6 +19,67 @@ pub struct Sampling {
     pub max_output_tokens: Option<u32>,
     /// Reasoning effort in the provider's word.
     pub reasoning_effort: Option<String>,
+    /// Further fields of the request body, added as they are. Absent in hashes and lines of samples without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra_body: Option<serde_json::Value>,
+}
+
+/// A setting that a server may refuse.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    strum::Display,
+    strum::EnumString,
+    strum::EnumIter,
+)]
+#[strum(serialize_all = "snake_case")]
+pub enum Parameter {
+    /// [`Sampling::temperature`].
+    Temperature,
+    /// [`Sampling::top_p`].
+    TopP,
+    /// [`Sampling::seed`].
+    Seed,
+    /// [`Sampling::max_output_tokens`].
+    MaxOutputTokens,
+    /// [`Sampling::reasoning_effort`].
+    ReasoningEffort,
+}
+
+impl Sampling {
+    /// Whether the parameter is asked for.
+    #[must_use]
+    pub fn has(&self, parameter: Parameter) -> bool {
+        match parameter {
+            Parameter::Temperature => self.temperature.is_some(),
+            Parameter::TopP => self.top_p.is_some(),
+            Parameter::Seed => self.seed.is_some(),
+            Parameter::MaxOutputTokens => self.max_output_tokens.is_some(),
+            Parameter::ReasoningEffort => self.reasoning_effort.is_some(),
+        }
+    }
+
+    /// These settings with some left out.
+    #[must_use]
+    pub fn without<'a>(&self, dropped: impl IntoIterator<Item = &'a Parameter>) -> Self {
+        let mut left = self.clone();
+        for parameter in dropped {
+            match parameter {
+                Parameter::Temperature => left.temperature = None,
+                Parameter::TopP => left.top_p = None,
+                Parameter::Seed => left.seed = None,
+                Parameter::MaxOutputTokens => left.max_output_tokens = None,
+                Parameter::ReasoningEffort => left.reasoning_effort = None,
+            }
+        }
+        left
+    }
 }
 
 /// The place of a sample in a cell: item, condition and epoch.

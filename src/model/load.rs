@@ -1,6 +1,8 @@
 use strum::VariantNames;
 
-use super::registry::{Dialect, LimitField, Limits, Model, Price, Provider, Registry, Weights};
+use super::registry::{
+    Dialect, Kind, LimitField, Limits, Model, Price, Provider, Registry, Weights,
+};
 use super::secret::{has_key_prefix, looks_like_key};
 use crate::domain::{Sampling, UsdPerMTok};
 use crate::yaml::{Document, Faults, Fields, Node, Value};
@@ -46,7 +48,7 @@ pub fn load(files: &[(String, String)]) -> Result<Registry, Faults> {
         if ["key", "secret", "token", "auth", "password"]
             .iter()
             .any(|word| field.contains(word))
-            && field != "max_output_tokens"
+            && !matches!(field.as_str(), "max_output_tokens" | "tokens_per_minute")
         {
             fault.source_line = None;
         }
@@ -170,7 +172,8 @@ fn read_provider(mut fields: Fields<'_, '_>) -> Option<Provider> {
     }
     let dialect = fields.choice("dialect", Dialect::VARIANTS);
     let base_url = read_url(&mut fields);
-    let api_key_env = read_key_variable(&mut fields);
+    let base_url_env = read_variable(&mut fields, "base_url_env");
+    let api_key_env = read_variable(&mut fields, "api_key_env");
     let limit_field = fields
         .choice("limit_field", LimitField::VARIANTS)
         .unwrap_or_default();
@@ -180,6 +183,7 @@ fn read_provider(mut fields: Fields<'_, '_>) -> Option<Provider> {
         name: name?.text,
         dialect: dialect?,
         base_url,
+        base_url_env,
         api_key_env,
         limit_field,
         limits,
@@ -250,7 +254,7 @@ fn read_model(
     });
     let model_id = fields.required("model");
     let base_url = read_url(&mut fields);
-    let api_key_env = read_key_variable(&mut fields);
+    let api_key_env = read_variable(&mut fields, "api_key_env");
     let lab = fields.scalar("lab").map(|scalar| scalar.text);
     let open_weights = fields.flag("open_weights");
     let price = fields.nested("price", read_price).flatten();
@@ -259,8 +263,9 @@ fn read_model(
     let prefill = fields.flag("prefill").unwrap_or(false);
     let at = fields.at();
     if let Some(provider) = &provider
-        && provider.dialect == Dialect::OpenaiChat
+        && provider.dialect.is_wire()
         && provider.base_url.is_none()
+        && provider.base_url_env.is_none()
         && base_url.is_none()
     {
         fields.fault(
@@ -307,18 +312,19 @@ fn read_url(fields: &mut Fields<'_, '_>) -> Option<String> {
     }
 }
 
-fn read_key_variable(fields: &mut Fields<'_, '_>) -> Option<String> {
-    let scalar = fields.scalar("api_key_env")?;
+/// The name of an environment variable; never its value.
+fn read_variable(fields: &mut Fields<'_, '_>, field: &'static str) -> Option<String> {
+    let scalar = fields.scalar(field)?;
     let is_name = scalar
         .text
         .chars()
         .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
     if !is_name || scalar.text.is_empty() {
         fields.fault(
-            "api_key_env",
+            field,
             scalar.at,
             "must be the name of an environment variable, in capitals; a key never stands in this file",
-            "such as api_key_env: OPENAI_API_KEY",
+            format!("such as {field}: OPENAI_{}", field.trim_end_matches("_env").to_uppercase()),
         );
         return None;
     }
@@ -326,25 +332,31 @@ fn read_key_variable(fields: &mut Fields<'_, '_>) -> Option<String> {
 }
 
 fn read_limits(fields: &mut Fields<'_, '_>) -> Limits {
-    let concurrency = fields.from_one("concurrency");
-    let requests_per_minute = fields.from_one("requests_per_minute");
-    let timeout_s = fields.number("timeout_s").and_then(|(value, at)| {
-        let fits = value > 0.0 && value <= LONGEST_TIMEOUT;
-        if !fits {
-            fields.fault(
-                "timeout_s",
-                at,
-                "must be above 0 and at most 86400 seconds",
-                "such as 120",
-            );
-        }
-        fits.then_some(value)
-    });
     Limits {
-        concurrency,
-        requests_per_minute,
-        timeout_s,
+        concurrency: fields.from_one("concurrency"),
+        requests_per_minute: fields.from_one("requests_per_minute"),
+        tokens_per_minute: fields.from_one("tokens_per_minute"),
+        kind: fields.choice("kind", Kind::VARIANTS),
+        stream: fields.flag("stream"),
+        connect_timeout_s: read_seconds(fields, "connect_timeout_s"),
+        first_byte_timeout_s: read_seconds(fields, "first_byte_timeout_s"),
+        idle_timeout_s: read_seconds(fields, "idle_timeout_s"),
+        timeout_s: read_seconds(fields, "timeout_s"),
     }
+}
+
+fn read_seconds(fields: &mut Fields<'_, '_>, field: &'static str) -> Option<f64> {
+    let (value, at) = fields.number(field)?;
+    let fits = value > 0.0 && value <= LONGEST_TIMEOUT;
+    if !fits {
+        fields.fault(
+            field,
+            at,
+            "must be above 0 and at most 86400 seconds",
+            "such as 120",
+        );
+    }
+    fits.then_some(value)
 }
 
 fn read_sampling(fields: &mut Fields<'_, '_>) -> Sampling {
@@ -367,6 +379,39 @@ fn read_sampling(fields: &mut Fields<'_, '_>) -> Sampling {
         seed: fields.count("seed"),
         max_output_tokens: fields.from_one("max_output_tokens"),
         reasoning_effort: fields.scalar("reasoning_effort").map(|scalar| scalar.text),
+        extra_body: read_extra(fields),
+    }
+}
+
+/// Fields for the request body that only the server knows.
+fn read_extra(fields: &mut Fields<'_, '_>) -> Option<serde_json::Value> {
+    let node = fields.node("extra_body")?;
+    if !matches!(node.value, Value::Map(_)) {
+        fields.fault(
+            "extra_body",
+            node.at,
+            "must be a mapping",
+            "such as extra_body: {top_k: 40}",
+        );
+        return None;
+    }
+    Some(json_of(node))
+}
+
+/// A value as JSON: numbers, `true` and `false` as such, anything else as text.
+fn json_of(node: &Node) -> serde_json::Value {
+    use serde_json::Value as Json;
+    match &node.value {
+        Value::Null => Json::Null,
+        Value::Text { text, .. } => match serde_json::from_str::<Json>(text) {
+            Ok(value @ (Json::Bool(_) | Json::Number(_))) => value,
+            _ => Json::String(text.clone()),
+        },
+        Value::List(items) => Json::Array(items.iter().map(json_of).collect()),
+        Value::Map(entries) => entries
+            .iter()
+            .map(|(name, _, value)| (name.clone(), json_of(value)))
+            .collect(),
     }
 }
 

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use serde::Serialize;
 
 use crate::domain::{ModelName, Sampling, Usd, UsdPerMTok};
@@ -16,10 +18,40 @@ pub fn built_in() -> &'static str {
 pub enum Dialect {
     /// `OpenAI` chat completions and every server that copies them.
     OpenaiChat,
+    /// `OpenAI` Responses.
+    OpenaiResponses,
+    /// Anthropic Messages.
+    AnthropicMessages,
+    /// Gemini generateContent.
+    Gemini,
+    /// Ollama's own chat endpoint.
+    Ollama,
     /// Weights run in this process.
     InProcess,
     /// A respondent with a known pull, for trying the whole way of a sample at no cost.
     Scripted,
+}
+
+impl Dialect {
+    /// Whether it is spoken over HTTP.
+    #[must_use]
+    pub fn is_wire(self) -> bool {
+        !matches!(self, Self::InProcess | Self::Scripted)
+    }
+}
+
+/// How long a reply of a model may take.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, strum::Display, strum::EnumString, strum::VariantNames,
+)]
+#[strum(serialize_all = "snake_case")]
+pub enum Kind {
+    /// It answers at once.
+    Instant,
+    /// It thinks before it answers.
+    Reasoning,
+    /// It runs on a machine of the user's own, on a processor perhaps.
+    Local,
 }
 
 /// Which request field limits the generated tokens.
@@ -43,6 +75,17 @@ pub enum LimitField {
     MaxCompletionTokens,
 }
 
+impl LimitField {
+    /// The other name.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::MaxTokens => Self::MaxCompletionTokens,
+            Self::MaxCompletionTokens => Self::MaxTokens,
+        }
+    }
+}
+
 /// A place that serves models.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Provider {
@@ -52,6 +95,8 @@ pub struct Provider {
     pub dialect: Dialect,
     /// Address without the path of the call; a model may give its own.
     pub base_url: Option<String>,
+    /// Environment variable that holds the address, where it changes from day to day.
+    pub base_url_env: Option<String>,
     /// Environment variable that holds the key; `None` if no key is needed.
     pub api_key_env: Option<String>,
     /// Name of the token limit.
@@ -63,10 +108,22 @@ pub struct Provider {
 /// How fast and how long a model may be asked. `None` leaves it to the program's defaults.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Limits {
-    /// Calls in flight at once, from 1.
+    /// Most calls in flight at once, from 1.
     pub concurrency: Option<u32>,
     /// Requests started in any minute, from 1.
     pub requests_per_minute: Option<u32>,
+    /// Tokens asked for in any minute, from 1.
+    pub tokens_per_minute: Option<u32>,
+    /// How long its replies take; sets the clocks that are not given.
+    pub kind: Option<Kind>,
+    /// Whether replies are asked for piece by piece.
+    pub stream: Option<bool>,
+    /// Longest time to a connection in seconds, above 0.
+    pub connect_timeout_s: Option<f64>,
+    /// Longest time to the first byte of a reply in seconds, above 0.
+    pub first_byte_timeout_s: Option<f64>,
+    /// Longest silence within a reply in seconds, above 0.
+    pub idle_timeout_s: Option<f64>,
     /// Longest time for one call in seconds, above 0.
     pub timeout_s: Option<f64>,
 }
@@ -78,9 +135,28 @@ impl Limits {
         Limits {
             concurrency: self.concurrency.or(fallback.concurrency),
             requests_per_minute: self.requests_per_minute.or(fallback.requests_per_minute),
+            tokens_per_minute: self.tokens_per_minute.or(fallback.tokens_per_minute),
+            kind: self.kind.or(fallback.kind),
+            stream: self.stream.or(fallback.stream),
+            connect_timeout_s: self.connect_timeout_s.or(fallback.connect_timeout_s),
+            first_byte_timeout_s: self.first_byte_timeout_s.or(fallback.first_byte_timeout_s),
+            idle_timeout_s: self.idle_timeout_s.or(fallback.idle_timeout_s),
             timeout_s: self.timeout_s.or(fallback.timeout_s),
         }
     }
+}
+
+/// The four clocks of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Clocks {
+    /// To a connection.
+    pub connect: Duration,
+    /// From sending to the first byte of the reply.
+    pub first_byte: Duration,
+    /// Between two bytes of the reply.
+    pub idle: Duration,
+    /// From sending to the last byte.
+    pub total: Duration,
 }
 
 /// What tokens cost, and who says so.
@@ -170,6 +246,60 @@ pub struct Model {
     pub sampling: Sampling,
     /// Whether the answer label is put at the start of its reply.
     pub prefill: bool,
+}
+
+impl Model {
+    /// How long its replies take: as said, else by its address and effort.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        let local = self.provider.base_url.as_ref().is_some_and(|address| {
+            let host = url::Url::parse(address).ok();
+            let host = host.as_ref().and_then(url::Url::host_str);
+            matches!(host, Some("localhost" | "127.0.0.1" | "[::1]"))
+        });
+        let thinks = self
+            .sampling
+            .reasoning_effort
+            .as_deref()
+            .is_some_and(|effort| !matches!(effort, "none" | "minimal" | "0"));
+        self.limits.kind.unwrap_or(if local {
+            Kind::Local
+        } else if thinks {
+            Kind::Reasoning
+        } else {
+            Kind::Instant
+        })
+    }
+
+    /// The clocks of its calls. What is not given follows from the kind of model; a call that is not streamed shows
+    /// nothing before its end, so that its first byte has the time of the whole.
+    #[must_use]
+    pub fn clocks(&self) -> Clocks {
+        let (first_byte, idle, total) = match self.kind() {
+            Kind::Instant => (60.0, 60.0, 120.0),
+            Kind::Reasoning => (300.0, 180.0, 600.0),
+            Kind::Local => (600.0, 180.0, 1800.0),
+        };
+        let limits = &self.limits;
+        let total = limits.timeout_s.unwrap_or(total);
+        let streamed = limits.stream.unwrap_or(false);
+        let first_byte =
+            limits
+                .first_byte_timeout_s
+                .unwrap_or(if streamed { first_byte } else { total });
+        Clocks {
+            connect: Duration::from_secs_f64(limits.connect_timeout_s.unwrap_or(10.0)),
+            first_byte: Duration::from_secs_f64(first_byte.min(total)),
+            idle: Duration::from_secs_f64(limits.idle_timeout_s.unwrap_or(idle).min(total)),
+            total: Duration::from_secs_f64(total),
+        }
+    }
+
+    /// Whether its calls cost nothing because they stay in this process.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        !self.provider.dialect.is_wire() || self.price.as_ref().is_some_and(Price::is_zero)
+    }
 }
 
 /// All providers, weights and models in use.

@@ -95,7 +95,8 @@ fn adhoc(
         return Err(ResolveError::NoAddress(provider.to_owned()));
     };
     provider.base_url = base_url.or(provider.base_url);
-    if provider.dialect == Dialect::OpenaiChat && provider.base_url.is_none() {
+    if provider.dialect.is_wire() && provider.base_url.is_none() && provider.base_url_env.is_none()
+    {
         return Err(ResolveError::NoAddress(provider.name));
     }
     // Weights in this process decode greedily unless asked otherwise; servers keep their defaults.

@@ -2,8 +2,23 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::Headers;
-use crate::domain::ErrorClass;
+use super::Response;
+use super::classify::{Verdict, classify};
+use super::waiting::wait_of;
+use crate::domain::{ErrorClass, Parameter};
+
+/// How much a failure concerns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
+#[strum(serialize_all = "snake_case")]
+pub enum Scope {
+    /// This call.
+    #[default]
+    Call,
+    /// Every call of this model.
+    Model,
+    /// Every call with this key.
+    Provider,
+}
 
 /// A failed call.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -11,12 +26,22 @@ use crate::domain::ErrorClass;
 pub struct ProviderError {
     /// Kind of failure; decides how to go on.
     pub class: ErrorClass,
+    /// How much it concerns.
+    pub scope: Scope,
     /// HTTP status, where one came.
     pub http_status: Option<u16>,
     /// Short text for people; never a web page.
     pub message: String,
     /// How long the server asks to wait.
     pub retry_after: Option<Duration>,
+    /// Whether the server forbids another try of the same call.
+    pub no_retry: bool,
+    /// The parameter that is refused, where it is one of ours.
+    pub parameter: Option<Parameter>,
+    /// When a used-up allowance is filled again, where the server or its documentation says so.
+    pub resets: Option<&'static str>,
+    /// Whether the server may have answered, and billed, what never arrived.
+    pub maybe_billed: bool,
     /// Beginning of the body.
     pub body: Option<String>,
 }
@@ -30,53 +55,96 @@ impl ProviderError {
     pub fn local(class: ErrorClass, message: impl Into<String>) -> Self {
         Self {
             class,
+            scope: Scope::Call,
             http_status: None,
             message: message.into(),
             retry_after: None,
+            no_retry: false,
+            parameter: None,
+            resets: None,
+            maybe_billed: false,
             body: None,
         }
     }
 
     /// Reads a response that is a failure, by status and by what the body says; the body wins.
+    ///
+    /// `failed` is the part of the body that is the failure, where it is known; else the body is looked through.
     #[must_use]
-    pub fn from_response(status: u16, headers: &Headers, body: &[u8]) -> Self {
-        let json: Option<Value> = serde_json::from_slice(body).ok();
-        let error = json.as_ref().map(error_object);
-        let message = error.and_then(message_of).map_or_else(
-            || describe(status, headers, body),
-            |text| shorten(&text, 300),
-        );
-        let said = error
-            .and_then(message_of)
-            .unwrap_or_else(|| message.clone());
-        // Quota violations and retry hints stand in the details.
-        let details = error
-            .and_then(|error| error.get("details"))
-            .map(Value::to_string)
-            .unwrap_or_default();
-        let words = format!(
-            "{} {said} {details}",
-            error.map(words_of).unwrap_or_default()
-        )
-        .to_lowercase();
+    pub fn from_response(response: &Response, failed: Option<&Value>) -> Self {
+        let parsed: Option<Value> = match failed {
+            Some(_) => None,
+            None => serde_json::from_slice(&response.body).ok(),
+        };
+        let json = failed.or(parsed.as_ref());
+        let said = json.and_then(message_of);
+        let Verdict {
+            class,
+            scope,
+            parameter,
+            resets,
+        } = classify(response.status, json, said.as_deref().unwrap_or_default());
+        let mut message = match &said {
+            Some(said) => shorten(said, 300),
+            None => describe(response),
+        };
+        if class == ErrorClass::NoModel
+            && let Some(name) = ollama_name(json)
+        {
+            message.push_str(&format!("; fetch it with `ollama pull {name}`"));
+        }
         Self {
-            class: classify(status, &words),
-            http_status: Some(status),
+            scope,
+            http_status: Some(response.status),
             message,
-            retry_after: retry_after(headers).or_else(|| retry_delay(&words)),
-            body: Some(beginning(body)),
+            retry_after: wait_of(response, json),
+            no_retry: response.headers.get("x-should-retry") == Some("false"),
+            parameter,
+            resets,
+            body: Some(beginning(&response.body)),
+            ..Self::local(class, "")
         }
     }
 
     /// A response whose body is not what the status promises.
+    ///
+    /// A web page with a status of success means that the address is that of a site: no repeat mends it.
     #[must_use]
-    pub fn bad_body(status: u16, headers: &Headers, body: &[u8]) -> Self {
+    pub fn bad_body(response: &Response) -> Self {
+        let page = response
+            .headers
+            .get("content-type")
+            .is_some_and(|name| name.contains("html"))
+            || response.body.trim_ascii_start().starts_with(b"<");
+        let (class, scope) = if page {
+            (ErrorClass::BadRequest, Scope::Model)
+        } else {
+            (ErrorClass::BadBody, Scope::Call)
+        };
+        let mut message = describe(response);
+        if page {
+            message.push_str("; the base_url seems to lead to a web site: is /v1 missing?");
+        }
         Self {
-            class: ErrorClass::BadBody,
-            http_status: Some(status),
-            message: describe(status, headers, body),
-            retry_after: None,
-            body: Some(beginning(body)),
+            scope,
+            http_status: Some(response.status),
+            body: Some(beginning(&response.body)),
+            maybe_billed: !page,
+            ..Self::local(class, message)
+        }
+    }
+
+    /// A stream that ended in the middle.
+    #[must_use]
+    pub fn broken_off(response: &Response) -> Self {
+        Self {
+            http_status: Some(response.status),
+            body: Some(beginning(&response.body)),
+            maybe_billed: true,
+            ..Self::local(
+                ErrorClass::BadBody,
+                format!("the stream broke off after {} bytes", response.body.len()),
+            )
         }
     }
 }
@@ -93,165 +161,40 @@ fn shorten(text: &str, characters: usize) -> String {
     short
 }
 
-/// Status, content type and size: enough to find the fault without showing the page.
-fn describe(status: u16, headers: &Headers, body: &[u8]) -> String {
+/// Address, status, content type and size: enough to find the fault without showing the page.
+fn describe(response: &Response) -> String {
     format!(
-        "HTTP {status} with {} bytes of {}, not the JSON that was expected",
-        body.len(),
-        headers.get("content-type").unwrap_or("unnamed type"),
+        "HTTP {} from {} with {} bytes of {}, not the JSON that was expected",
+        response.status,
+        response.url,
+        response.body.len(),
+        response
+            .headers
+            .get("content-type")
+            .unwrap_or("unnamed type"),
     )
 }
 
-/// The error object, also inside a one-element array.
-fn error_object(json: &Value) -> &Value {
+/// The error object of a body, also inside a one-element list.
+pub(super) fn error_object(json: &Value) -> &Value {
     let json = json.get(0).unwrap_or(json);
-    json.get("error").unwrap_or(json)
+    json.get("error")
+        .filter(|error| !error.is_null())
+        .unwrap_or(json)
 }
 
-fn message_of(error: &Value) -> Option<String> {
+fn message_of(json: &Value) -> Option<String> {
+    let error = error_object(json);
     error
         .as_str()
         .or_else(|| error.get("message").and_then(Value::as_str))
+        .or_else(|| error.get("detail").and_then(Value::as_str))
         .map(str::to_owned)
 }
 
-/// Type, code and status words of an error, in lower case.
-fn words_of(error: &Value) -> String {
-    ["type", "code", "status", "param"]
-        .iter()
-        .filter_map(|field| error.get(field))
-        .map(|value| {
-            value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned)
-        })
-        .collect::<Vec<_>>()
-        .join(" ")
-        .to_lowercase()
-}
-
-fn classify(status: u16, words: &str) -> ErrorClass {
-    let says = |phrases: &[&str]| phrases.iter().any(|phrase| words.contains(phrase));
-    // Every 429 of Gemini speaks of quota; its id tells a minute from a day.
-    if status == 429 && (says(&["perminute", "per minute", "rate_limit_exceeded"])) {
-        return ErrorClass::Rate;
-    }
-    if says(&[
-        "insufficient_quota",
-        "credit",
-        "billing",
-        "spend limit",
-        "spending limit",
-        "per day",
-        "perday",
-        "daily",
-        "exceeded your current quota",
-    ]) || status == 402
-    {
-        return ErrorClass::Quota;
-    }
-    if status == 401
-        || says(&[
-            "api key not valid",
-            "invalid_api_key",
-            "incorrect api key",
-            "invalid api key",
-            "authentication_error",
-            "permission_error",
-        ])
-    {
-        return ErrorClass::Auth;
-    }
-    match status {
-        403 => ErrorClass::Auth,
-        404 => ErrorClass::NoModel,
-        408 | 504 => ErrorClass::Timeout,
-        413 => ErrorClass::TooLong,
-        429 => ErrorClass::Rate,
-        503 | 529 => ErrorClass::Overload,
-        409 | 500.. => ErrorClass::Server,
-        _ if says(&[
-            "context_length",
-            "context length",
-            "maximum context",
-            "too long",
-        ]) =>
-        {
-            ErrorClass::TooLong
-        }
-        _ if says(&["model_not_found", "does not exist", "not_found"]) => ErrorClass::NoModel,
-        // A failure inside a 200.
-        200..300 if says(&["rate", "429"]) => ErrorClass::Rate,
-        200..300 => ErrorClass::Server,
-        _ => ErrorClass::BadRequest,
-    }
-}
-
-/// `"retryDelay": "46s"` in the body.
-fn retry_delay(words: &str) -> Option<Duration> {
-    let (_, rest) = words.split_once("\"retrydelay\":\"")?;
-    let seconds: f64 = rest.split_once("s\"")?.0.parse().ok()?;
-    Duration::try_from_secs_f64(seconds).ok()
-}
-
-/// `retry-after-ms`, then `retry-after` in seconds. A date or an unreadable value leaves the wait to the back-off.
-fn retry_after(headers: &Headers) -> Option<Duration> {
-    let seconds = |text: &str| {
-        text.trim()
-            .parse::<f64>()
-            .ok()
-            .filter(|value| value.is_finite() && *value >= 0.0)
-    };
-    let wait = headers
-        .get("retry-after-ms")
-        .and_then(seconds)
-        .map(|ms| ms / 1000.0)
-        .or_else(|| headers.get("retry-after").and_then(seconds))?;
-    Duration::try_from_secs_f64(wait).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn class(status: u16, body: &str) -> ErrorClass {
-        ProviderError::from_response(status, &Headers::default(), body.as_bytes()).class
-    }
-
-    #[test]
-    fn the_body_wins_over_the_status() {
-        let quota = r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}"#;
-        assert_eq!(class(429, quota), ErrorClass::Quota);
-        assert_eq!(
-            class(429, r#"{"error":{"message":"slow down"}}"#),
-            ErrorClass::Rate
-        );
-        assert_eq!(
-            class(400, r#"[{"error":{"message":"API key not valid."}}]"#),
-            ErrorClass::Auth
-        );
-        assert_eq!(
-            class(
-                400,
-                r#"{"error":{"message":"bad","code":"context_length_exceeded"}}"#
-            ),
-            ErrorClass::TooLong
-        );
-        assert_eq!(class(529, "busy"), ErrorClass::Overload);
-        let minute = r#"[{"error":{"message":"You exceeded your current quota","status":"RESOURCE_EXHAUSTED","details":[{"violations":[{"quotaId":"GenerateRequestsPerMinute"}]},{"retryDelay":"3.5s"}]}}]"#;
-        let error = ProviderError::from_response(429, &Headers::default(), minute.as_bytes());
-        assert_eq!(error.class, ErrorClass::Rate);
-        assert_eq!(error.retry_after, Some(Duration::from_millis(3500)));
-    }
-
-    #[test]
-    fn a_web_page_is_described_and_not_shown() {
-        let headers = Headers(vec![("content-type".into(), "text/html".into())]);
-        let error = ProviderError::from_response(502, &headers, b"<html>Bad gateway</html>");
-        assert_eq!(
-            error.message,
-            "HTTP 502 with 24 bytes of text/html, not the JSON that was expected"
-        );
-        assert_eq!(error.class, ErrorClass::Server);
-    }
+/// The model's name in Ollama's "model 'x' not found", whose error is a plain text.
+fn ollama_name(json: Option<&Value>) -> Option<&str> {
+    let error = json?.get("error")?.as_str()?;
+    let (name, rest) = error.strip_prefix("model '")?.split_once('\'')?;
+    rest.contains("not found").then_some(name)
 }

@@ -1,23 +1,42 @@
 //! Providers: how each kind of server is spoken to, and the respondents that run in this process.
 //!
-//! A wire dialect is two pure functions over bytes; only the `ask` room sends. The in-process engine and the scripted
-//! respondent stand behind [`Respondent`]. None of them knows tasks or scores.
+//! A wire [`Dialect`] is a few pure functions over JSON; [`read`] does what all share (status before body, errors in
+//! a 200, event streams), and only the `ask` room sends. The in-process engine and the scripted respondent stand
+//! behind [`Respondent`]. None of them knows tasks or scores.
 
+mod anthropic;
+mod batch;
+mod classify;
 mod error;
+mod events;
+mod gemini;
 #[cfg(feature = "engine")]
 pub mod local;
+mod ollama;
 mod openai_chat;
+mod openai_responses;
+mod read;
+mod respondent;
 mod scripted;
 mod tokens;
+mod waiting;
 
-pub use error::ProviderError;
+pub use anthropic::AnthropicMessages;
+pub use batch::{Batch, BatchApi, BatchCall, BatchEntry, BatchState};
+pub use error::{ProviderError, Scope};
+pub use gemini::Gemini;
+pub use ollama::Ollama;
 pub use openai_chat::OpenaiChat;
+pub use openai_responses::OpenaiResponses;
+pub use read::read;
+pub use respondent::{Answer, InProcessCall, Respondent};
 pub use scripted::{Facts, Scripted, ScriptedError};
+pub use waiting::{Allowance, allowances};
 
-use std::ops::ControlFlow;
-use std::time::Instant;
+use chrono::{DateTime, Utc};
+use serde_json::Value;
 
-use crate::domain::{Conversation, Reply, Sampling};
+use crate::domain::{Conversation, Parameter, Reply, Sampling};
 use crate::model::LimitField;
 
 /// A call as it goes out, without the key.
@@ -42,10 +61,12 @@ pub struct Call<'a> {
     pub sampling: &'a Sampling,
     /// Name of the token limit.
     pub limit_field: LimitField,
+    /// Whether the reply is asked for piece by piece, so that a silence can be told from thinking.
+    pub stream: bool,
 }
 
 /// Response headers that a dialect may look at; names in lower case.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Headers(pub Vec<(String, String)>);
 
 impl Headers {
@@ -59,52 +80,135 @@ impl Headers {
     }
 }
 
-/// A wire dialect: bytes out, bytes in, nothing sent.
+/// A response as it came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Response {
+    /// The address that was called, for messages; holds no credentials.
+    pub url: String,
+    /// HTTP status.
+    pub status: u16,
+    /// Headers.
+    pub headers: Headers,
+    /// The whole body.
+    pub body: Vec<u8>,
+    /// When it was there: dates in headers are read against it.
+    pub received: DateTime<Utc>,
+}
+
+/// How a key travels: name of the header, and what stands before the key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyHeader {
+    /// Name of the header.
+    pub name: &'static str,
+    /// What stands before the key, with its blank.
+    pub prefix: &'static str,
+}
+
+/// A wire dialect: JSON out, JSON in, nothing sent. [`read`] turns a response into a reply with it.
 pub trait Dialect: Send + Sync {
     /// The request for a call.
     fn request(&self, call: &Call<'_>) -> WireRequest;
 
-    /// The reply in a response.
-    ///
-    /// # Errors
-    /// The response is a failure, or not what its status promises.
-    fn reply(&self, status: u16, headers: &Headers, body: &[u8]) -> Result<Reply, ProviderError>;
+    /// The reply in a body that is no failure; `None` if it is not what the dialect gives.
+    fn reply(&self, json: Value) -> Option<Reply>;
+
+    /// One body from the events of a stream, in the form that [`Dialect::reply`] reads; `None` if the stream broke off.
+    fn assemble(&self, events: Vec<Value>) -> Option<Value>;
+
+    /// The part of a body with status 200 that is a failure all the same.
+    fn failure<'a>(&self, json: &'a Value) -> Option<&'a Value> {
+        (!json["error"].is_null()).then_some(json)
+    }
+
+    /// The header that carries the key.
+    fn key_header(&self) -> KeyHeader {
+        KeyHeader {
+            name: "authorization",
+            prefix: "Bearer ",
+        }
+    }
+
+    /// Headers that every request of the dialect needs.
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    /// Whether the dialect has such a parameter at all. Others are left out and recorded as dropped.
+    fn supports(&self, _parameter: Parameter) -> bool {
+        true
+    }
+
+    /// How several calls are handed over at once at half the price, if they can be.
+    fn batch(&self) -> Option<&dyn BatchApi> {
+        None
+    }
 }
 
-/// A call to a respondent in this process.
-#[derive(Debug, Clone, Copy)]
-pub struct InProcessCall<'a> {
-    /// The messages.
-    pub conversation: &'a Conversation,
-    /// Settings; the seed makes a draw repeatable.
-    pub sampling: &'a Sampling,
+/// Adds the fields of `extra` to a request body; a mapping within a mapping is joined, anything else replaced.
+fn add_extra(body: &mut Value, extra: Option<&Value>) {
+    match (body, extra) {
+        (Value::Object(body), Some(Value::Object(extra))) => {
+            for (name, value) in extra {
+                let place = body.entry(name.clone()).or_insert(Value::Null);
+                if place.is_object() && value.is_object() {
+                    add_extra(place, Some(value));
+                } else {
+                    *place = value.clone();
+                }
+            }
+        }
+        (body, Some(value)) => *body = value.clone(),
+        (_, None) => {}
+    }
 }
 
-/// One answer of a respondent, as soon as it is there.
-#[derive(Debug)]
-pub struct Answer {
-    /// Place of the call in the list.
-    pub call: usize,
-    /// When work on it began.
-    pub started: Instant,
-    /// The reply, or why there is none.
-    pub reply: Result<Reply, ProviderError>,
+/// Sets a field to a value that is asked for.
+fn set(body: &mut Value, field: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        body[field] = value.into();
+    }
 }
 
-/// A model that answers in this process. Blocking.
-pub trait Respondent: Send + Sync {
-    /// Answers calls, in any order. After `deliver` breaks, no further call is begun; those under way are delivered.
-    fn answer(
-        &self,
-        calls: &[InProcessCall<'_>],
-        deliver: &mut (dyn FnMut(Answer) -> ControlFlow<()> + Send),
-    );
+/// Moves a value out of what a server sent; null if it is not there. Indexing in place would panic on another shape.
+fn take(json: &mut Value, pointer: &str) -> Value {
+    json.pointer_mut(pointer).map_or(Value::Null, Value::take)
+}
 
-    /// How many calls of [`Respondent::answer`] are worth making at once.
-    fn workers(&self) -> usize;
+/// A text; `None` for null and for anything else.
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
 
-    /// How many calls one list is worth holding.
-    fn batch(&self) -> usize {
-        1
+/// The text parts of a list, joined; parts of another type (thinking, tool calls) are skipped.
+fn joined_parts(parts: &Value, types: &[&str]) -> Option<String> {
+    Some(
+        parts
+            .as_array()?
+            .iter()
+            .filter(|part| {
+                part["type"]
+                    .as_str()
+                    .is_none_or(|name| types.contains(&name))
+            })
+            .filter_map(|part| part["text"].as_str())
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    #[test]
+    fn further_fields_are_joined_into_the_body() {
+        let mut body = json!({"model": "m", "options": {"num_ctx": 8192, "seed": 1}});
+        super::add_extra(
+            &mut body,
+            Some(&json!({"options": {"num_ctx": 4096}, "top_k": 1})),
+        );
+        assert_eq!(
+            body,
+            json!({"model": "m", "options": {"num_ctx": 4096, "seed": 1}, "top_k": 1})
+        );
     }
 }

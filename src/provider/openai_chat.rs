@@ -1,11 +1,12 @@
-//! `OpenAI` chat completions, and the servers that copy them.
+//! `OpenAI` chat completions, and the servers that copy them: xAI, `OpenRouter`, vLLM, llama.cpp, Ollama, Kaggle's proxy.
 
 use rust_decimal::Decimal;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::batch::{BatchApi, OPENAI_CHAT};
 use super::tokens::{Reported, normalise};
-use super::{Call, Dialect, Headers, ProviderError, WireRequest};
-use crate::domain::{Finish, Reply, Status, Usd};
+use super::{Call, Dialect, WireRequest, add_extra, joined_parts, set, take, text};
+use crate::domain::{Finish, Reply, Served, Status, Usd};
 
 /// `POST {base}/chat/completions`.
 #[derive(Debug, Clone, Copy)]
@@ -14,109 +15,151 @@ pub struct OpenaiChat;
 impl Dialect for OpenaiChat {
     fn request(&self, call: &Call<'_>) -> WireRequest {
         let sampling = call.sampling;
-        let mut body = Map::new();
-        body.insert("model".into(), json!(call.model_id));
-        body.insert("messages".into(), json!(call.conversation));
-        if let Some(temperature) = sampling.temperature {
-            body.insert("temperature".into(), json!(temperature));
+        let mut body = json!({"model": call.model_id, "messages": call.conversation});
+        set(&mut body, "temperature", sampling.temperature);
+        set(&mut body, "top_p", sampling.top_p);
+        set(&mut body, "seed", sampling.seed);
+        let limit = call.limit_field.to_string();
+        set(&mut body, &limit, sampling.max_output_tokens);
+        set(
+            &mut body,
+            "reasoning_effort",
+            sampling.reasoning_effort.clone(),
+        );
+        if call.stream {
+            body["stream"] = json!(true);
+            // Without this the token counts of a stream are lost.
+            body["stream_options"] = json!({"include_usage": true});
         }
-        if let Some(top_p) = sampling.top_p {
-            body.insert("top_p".into(), json!(top_p));
-        }
-        if let Some(seed) = sampling.seed {
-            body.insert("seed".into(), json!(seed));
-        }
-        if let Some(limit) = sampling.max_output_tokens {
-            body.insert(call.limit_field.to_string(), json!(limit));
-        }
-        if let Some(effort) = &sampling.reasoning_effort {
-            body.insert("reasoning_effort".into(), json!(effort));
-        }
+        add_extra(&mut body, sampling.extra_body.as_ref());
         WireRequest {
             url: format!("{}/chat/completions", call.base_url),
-            body: Value::Object(body).to_string(),
+            body: body.to_string(),
         }
     }
 
-    fn reply(&self, status: u16, headers: &Headers, body: &[u8]) -> Result<Reply, ProviderError> {
-        if !(200..300).contains(&status) {
-            return Err(ProviderError::from_response(status, headers, body));
-        }
-        let Ok(json) = serde_json::from_slice::<Value>(body) else {
-            return Err(ProviderError::bad_body(status, headers, body));
-        };
+    fn failure<'a>(&self, json: &'a Value) -> Option<&'a Value> {
         let choice = &json["choices"][0];
-        let failed = |value: &Value| !value.is_null();
-        if failed(&json["error"]) || failed(&choice["error"]) || choice["finish_reason"] == "error"
-        {
-            let error = if failed(&json["error"]) {
-                &json
-            } else {
-                choice
-            };
-            return Err(ProviderError::from_response(
-                status,
-                headers,
-                error.to_string().as_bytes(),
-            ));
+        if !json["error"].is_null() {
+            Some(json)
+        } else if !choice["error"].is_null() || choice["finish_reason"] == "error" {
+            Some(choice)
+        } else {
+            None
         }
-        let message = &choice["message"];
+    }
+
+    fn reply(&self, mut json: Value) -> Option<Reply> {
+        let mut message = take(&mut json, "/choices/0/message");
         if !message.is_object() {
-            return Err(ProviderError::bad_body(status, headers, body));
+            return None;
         }
         // Some servers send an empty refusal beside every answer.
-        let refusal = text_of(&message["refusal"]).filter(|text| !text.trim().is_empty());
-        let text = text_of(&message["content"])
-            .filter(|text| !text.is_empty())
-            .or(refusal.clone())
-            .unwrap_or_default();
-        let finish_word = text_of(&choice["finish_reason"]);
+        let refused = message["refusal"]
+            .as_str()
+            .is_some_and(|refusal| !refusal.trim().is_empty());
+        let content = match take(&mut message, "/content") {
+            Value::String(content) => content,
+            parts => joined_parts(&parts, &["text", "output_text"]).unwrap_or_default(),
+        };
+        let finish_word = text(&json["choices"][0]["finish_reason"]);
         let finish = finish_word.as_deref().and_then(finish);
         let status = match finish {
-            _ if refusal.is_some() => Status::Refused,
+            _ if refused => Status::Refused,
             Some(Finish::Refusal) => Status::Refused,
             Some(Finish::Length) => Status::Truncated,
-            _ if text.trim().is_empty() => Status::Empty,
+            _ if content.trim().is_empty() => Status::Empty,
             _ => Status::Ok,
         };
         let usage = &json["usage"];
-        let count = |value: &Value| value.as_u64();
-        Ok(Reply {
+        let timings = &json["timings"];
+        let (tokens, usage_mismatch) = normalise(Reported {
+            input: usage["prompt_tokens"]
+                .as_u64()
+                .or_else(|| timings["prompt_n"].as_u64()),
+            completion: usage["completion_tokens"]
+                .as_u64()
+                .or_else(|| timings["predicted_n"].as_u64()),
+            reasoning: usage["completion_tokens_details"]["reasoning_tokens"].as_u64(),
+            cached: usage["prompt_tokens_details"]["cached_tokens"].as_u64(),
+            total: usage["total_tokens"].as_u64(),
+        });
+        Some(Reply {
             status,
-            text,
-            reasoning_text: text_of(&message["reasoning_content"])
-                .or_else(|| text_of(&message["reasoning"])),
-            returned_model: text_of(&json["model"]),
-            finish,
+            text: content,
+            reasoning_text: text(&message["reasoning_content"])
+                .or_else(|| text(&message["reasoning"])),
+            returned_model: text(&json["model"]),
+            finish: if refused {
+                Some(Finish::Refusal)
+            } else {
+                finish
+            },
             finish_word,
-            tokens: normalise(Reported {
-                input: count(&usage["prompt_tokens"]),
-                completion: count(&usage["completion_tokens"]),
-                reasoning: count(&usage["completion_tokens_details"]["reasoning_tokens"]),
-                cached: count(&usage["prompt_tokens_details"]["cached_tokens"]),
-                total: count(&usage["total_tokens"]),
-            }),
+            tokens,
+            usage_mismatch,
+            served: Served {
+                fingerprint: text(&json["system_fingerprint"]),
+                service_tier: text(&json["service_tier"]),
+                upstream: text(&json["provider"]),
+            },
             cost_reported: cost_reported(usage),
-            request_id: headers
-                .get("x-request-id")
-                .map(str::to_owned)
-                .or_else(|| text_of(&json["id"])),
-            body: Some(String::from_utf8_lossy(body).into_owned()),
+            request_id: text(&json["id"]),
+            body: None,
         })
+    }
+
+    fn assemble(&self, mut events: Vec<Value>) -> Option<Value> {
+        // A whole answer that came twice is that answer.
+        if events[0].pointer("/choices/0/message").is_some() {
+            return Some(events.swap_remove(0));
+        }
+        let mut whole = json!({});
+        let mut message = json!({"role": "assistant"});
+        let mut finish = Value::Null;
+        for mut event in events {
+            let mut choice = take(&mut event, "/choices/0");
+            for field in ["content", "reasoning_content", "reasoning", "refusal"] {
+                if let Value::String(more) = take(&mut choice, &format!("/delta/{field}")) {
+                    append(&mut message[field], more);
+                }
+            }
+            keep(&mut finish, take(&mut choice, "/finish_reason"));
+            for field in [
+                "id",
+                "model",
+                "usage",
+                "timings",
+                "system_fingerprint",
+                "service_tier",
+                "provider",
+            ] {
+                keep(&mut whole[field], take(&mut event, &format!("/{field}")));
+            }
+        }
+        // A stream that neither ends nor counts broke off.
+        let ended = !finish.is_null() || !whole["usage"].is_null();
+        whole["choices"] = json!([{"message": message, "finish_reason": finish}]);
+        ended.then_some(whole)
+    }
+
+    fn batch(&self) -> Option<&dyn BatchApi> {
+        Some(&OPENAI_CHAT)
     }
 }
 
-/// A text, or the text parts of a list of parts; `None` for null and for anything else.
-fn text_of(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Array(parts) => Some(
-            parts
-                .iter()
-                .filter_map(|part| part["text"].as_str())
-                .collect(),
-        ),
-        _ => None,
+/// Adds to a text without copying what is there.
+fn append(place: &mut Value, more: String) {
+    match place {
+        Value::String(known) => known.push_str(&more),
+        _ => *place = Value::String(more),
+    }
+}
+
+/// Replaces a value, unless the new one is null.
+fn keep(place: &mut Value, new: Value) {
+    if !new.is_null() {
+        *place = new;
     }
 }
 
@@ -130,34 +173,35 @@ fn finish(word: &str) -> Option<Finish> {
     }
 }
 
-/// Dollars as `OpenRouter` (`cost`), xAI (`cost_in_usd_ticks`, 1e-10 dollars) and Kaggle's proxy (`cost`, nanodollars)
-/// report them.
+/// Dollars as `OpenRouter` (`cost`, with the upstream's share beside it for own keys), xAI (`cost_in_usd_ticks`,
+/// 1e-10 dollars) and Kaggle's proxy (`cost`, nanodollars) report them.
 fn cost_reported(usage: &Value) -> Option<Usd> {
     let decimal = |value: &Value| {
-        value
-            .as_number()
-            .and_then(|number| number.to_string().parse::<Decimal>().ok())
+        let digits = value.as_number()?.to_string();
+        Decimal::from_scientific(&digits)
+            .or_else(|_| digits.parse())
+            .ok()
     };
     if let Some(dollars) = decimal(&usage["cost"]) {
-        return Some(Usd(dollars));
+        let upstream = decimal(&usage["cost_details"]["upstream_inference_cost"])
+            .filter(|_| usage["is_byok"] == true)
+            .unwrap_or_default();
+        return Some(Usd(dollars.checked_add(upstream)?.normalize()));
     }
     if let Some(ticks) = decimal(&usage["cost_in_usd_ticks"]) {
-        return Some(Usd((ticks * Decimal::new(1, 10)).normalize()));
+        return Some(Usd(ticks.checked_mul(Decimal::new(1, 10))?.normalize()));
     }
     let input = decimal(&usage["cost"]["input_tokens_cost_nanodollars"])?;
     let output = decimal(&usage["cost"]["output_tokens_cost_nanodollars"])?;
-    Some(Usd(((input + output) * Decimal::new(1, 9)).normalize()))
+    let nano = input.checked_add(output)?;
+    Some(Usd(nano.checked_mul(Decimal::new(1, 9))?.normalize()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Conversation, ErrorClass, Role, Sampling};
+    use crate::domain::{Conversation, Role, Sampling};
     use crate::model::LimitField;
-
-    fn read(body: &str) -> Result<Reply, ProviderError> {
-        OpenaiChat.reply(200, &Headers::default(), body.as_bytes())
-    }
 
     #[test]
     fn only_what_is_asked_for_is_sent() {
@@ -173,6 +217,7 @@ mod tests {
             conversation: &conversation,
             sampling: &sampling,
             limit_field: LimitField::MaxCompletionTokens,
+            stream: false,
         });
         assert_eq!(request.url, "http://localhost/v1/chat/completions");
         assert_eq!(
@@ -183,41 +228,51 @@ mod tests {
 
     #[test]
     fn statuses_follow_the_finish_word_and_the_text() {
-        let body = |content: &str, finish: &str| {
-            format!(
-                r#"{{"choices":[{{"message":{{"content":{content}}},"finish_reason":"{finish}"}}]}}"#
-            )
-        };
         for (content, finish, status) in [
-            (r#""ESTIMATE: 310""#, "stop", Status::Ok),
-            ("null", "stop", Status::Empty),
-            (r#""ESTIM""#, "length", Status::Truncated),
-            ("null", "length", Status::Truncated),
-            (r#""""#, "content_filter", Status::Refused),
+            (json!("ESTIMATE: 310"), "stop", Status::Ok),
+            (json!(null), "stop", Status::Empty),
+            (json!("ESTIM"), "length", Status::Truncated),
+            (json!(null), "length", Status::Truncated),
+            (json!(""), "content_filter", Status::Refused),
         ] {
-            assert_eq!(
-                read(&body(content, finish)).unwrap().status,
-                status,
-                "{finish}"
-            );
+            let body =
+                json!({"choices": [{"message": {"content": content}, "finish_reason": finish}]});
+            assert_eq!(OpenaiChat.reply(body).unwrap().status, status, "{finish}");
         }
-        let parts = read(&body(
-            r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#,
-            "stop",
-        ));
-        assert_eq!(parts.unwrap().text, "ab");
     }
 
     #[test]
-    fn missing_usage_is_unknown_and_an_error_inside_a_200_is_an_error() {
-        let reply = read(r#"{"choices":[{"message":{"content":"x"}}]}"#).unwrap();
-        assert_eq!(reply.tokens, crate::domain::TokenCounts::default());
-        let error =
-            read(r#"{"error":{"message":"upstream is rate limited","code":429}}"#).unwrap_err();
-        assert_eq!(error.class, ErrorClass::Rate);
-        assert_eq!(
-            read("{\"choices\":").unwrap_err().class,
-            ErrorClass::BadBody
+    fn costs_are_read_in_every_unit() {
+        let dollars = |text: &str| Some(Usd(text.parse().unwrap()));
+        for (usage, cost) in [
+            (json!({"cost": 0.00012}), dollars("0.00012")),
+            (json!({"cost": 1e-7}), dollars("0.0000001")),
+            (
+                json!({"cost": 0.01, "is_byok": true, "cost_details": {"upstream_inference_cost": 0.2}}),
+                dollars("0.21"),
+            ),
+            (
+                json!({"cost_in_usd_ticks": 12_345_678_900_u64}),
+                dollars("1.23456789"),
+            ),
+            (
+                json!({"cost": {"input_tokens_cost_nanodollars": 500, "output_tokens_cost_nanodollars": 1500}}),
+                dollars("0.000002"),
+            ),
+            (json!({}), None),
+            (json!({"cost": 1e300}), None),
+        ] {
+            assert_eq!(cost_reported(&usage), cost, "{usage}");
+        }
+    }
+
+    #[test]
+    fn a_stream_that_breaks_off_is_no_reply() {
+        let delta = |text: &str| json!({"choices": [{"delta": {"content": text}}]});
+        assert!(
+            OpenaiChat
+                .assemble(vec![delta("EST"), delta("IM")])
+                .is_none()
         );
     }
 }

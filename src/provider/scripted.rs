@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use super::{Answer, InProcessCall, ProviderError, Respondent};
-use crate::domain::{Conversation, ErrorClass, Finish, Positive, Reply, Status, Tier, TokenCounts};
+use crate::domain::{Conversation, ErrorClass, Finish, Positive, Reply, Tier};
 
 /// What the script knows of a conversation.
 #[derive(Debug, Clone, Copy)]
@@ -74,16 +74,9 @@ impl Scripted {
             )
         })?;
         Ok(Reply {
-            status: Status::Ok,
             text: format!("ESTIMATE: {}", self.estimate(facts)),
-            reasoning_text: None,
-            returned_model: None,
             finish: Some(Finish::Stop),
-            finish_word: None,
-            tokens: TokenCounts::default(),
-            cost_reported: None,
-            request_id: None,
-            body: None,
+            ..Reply::default()
         })
     }
 }

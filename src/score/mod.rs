@@ -10,11 +10,10 @@ pub mod stats;
 
 pub use log_ratio::{CellScore, ItemScore, TierScore, score_cell};
 pub use model::{ModelScore, score_model};
-pub use samples::{Cell, CellSample, Outcome, cells};
+pub use samples::{Cell, CellSample, Heard, Outcome, cells};
 pub use stats::Interval;
 
 use crate::bank::Bank;
-use crate::store::Record;
 use crate::task::Tasks;
 
 /// All scores of a store.
@@ -28,11 +27,11 @@ pub struct Scores {
     pub unknown: std::collections::BTreeMap<String, usize>,
 }
 
-/// Scores everything that the records hold.
+/// Scores everything that the lines hold.
 #[must_use]
-pub fn score(records: &[Record], bank: &Bank, tasks: &Tasks) -> Scores {
-    let (cells, unknown) = cells(records, bank, tasks);
-    let mut models = model::score_models(&cells, records, bank);
+pub fn score(heard: &[Heard], bank: &Bank, tasks: &Tasks) -> Scores {
+    let (cells, unknown) = cells(heard, bank, tasks);
+    let mut models = model::score_models(&cells, heard, bank);
     let cells: Vec<CellScore> = cells.iter().map(|cell| score_cell(cell, bank)).collect();
     for model in &mut models {
         let of = |task: &str| {

@@ -1,7 +1,7 @@
 //! What belongs to a model over all its tasks: accuracy, tokens, cost.
 
 use super::log_ratio::Relief;
-use super::samples::{Cell, estimate};
+use super::samples::{Cell, Heard, estimate};
 use super::stats::{Interval, bootstrap_by, median, wilson};
 use crate::bank::{Bank, Item};
 use crate::domain::{Condition, ModelName, Tier, Usd};
@@ -36,14 +36,17 @@ pub struct ModelScore {
     pub dates: Option<(String, String)>,
 }
 
-pub(super) fn score_models(cells: &[Cell<'_>], records: &[Record], bank: &Bank) -> Vec<ModelScore> {
+pub(super) fn score_models(cells: &[Cell<'_>], heard: &[Heard], bank: &Bank) -> Vec<ModelScore> {
     let mut names: Vec<&ModelName> = cells.iter().map(|cell| &cell.model).collect();
     names.dedup();
     names
         .into_iter()
         .map(|name| {
             let own: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.model == *name).collect();
-            let calls = records.iter().filter(|record| record.model == *name);
+            let calls = heard
+                .iter()
+                .map(Heard::record)
+                .filter(|record| record.model == *name);
             score_model(name, &own, calls, bank)
         })
         .collect()
@@ -145,7 +148,10 @@ fn tokens_interval(tokens: &[(&str, f64)]) -> Option<Interval> {
 }
 
 fn costs<'a>(calls: impl Iterator<Item = &'a Record>) -> (Option<Usd>, Option<Usd>) {
-    let answered: Vec<&Record> = calls.filter(|record| record.status.is_answer()).collect();
+    // What the provider's rules forbade was never run.
+    let answered: Vec<&Record> = calls
+        .filter(|record| record.status.is_answer() && record.error.is_none())
+        .collect();
     let sum = |cost: fn(&Record) -> Option<Usd>| {
         let all: Option<Vec<Usd>> = answered.iter().map(|record| cost(record)).collect();
         all.filter(|all| !all.is_empty())

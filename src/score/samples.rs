@@ -8,6 +8,53 @@ use crate::parse::{Question, read_reply};
 use crate::store::Record;
 use crate::task::{Part, Task, Tasks};
 
+/// A stored line and how its reply was read.
+#[derive(Debug, Clone)]
+pub struct Heard {
+    record: Record,
+    reading: Option<Reading>,
+}
+
+impl Heard {
+    /// Reads the reply of a line, if there is one and its task and question are known.
+    #[must_use]
+    pub fn new(record: Record, bank: &Bank, tasks: &Tasks) -> Self {
+        let task = tasks.get(record.task.as_str());
+        let reading = match (task, bank.get(&record.item)) {
+            (Some(task), Some(item)) if record.status.is_answer() => {
+                let question = Question {
+                    unit: &item.unit,
+                    anchor: record.anchor,
+                    comparison: turn_of(task, Part::Comparison) == Some(record.turn),
+                };
+                Some(read_reply(&record.full_text(), &question))
+            }
+            _ => None,
+        };
+        Self { record, reading }
+    }
+
+    /// The same without the texts that are not needed once they are read: a store of long replies fits into memory.
+    #[must_use]
+    pub fn slim(mut self, tasks: &Tasks) -> Self {
+        self.record.body = None;
+        self.record.reasoning_text = None;
+        let repeated = tasks
+            .get(self.record.task.as_str())
+            .is_some_and(|task| task.asks().count() > 1);
+        if !repeated {
+            self.record.text = None;
+        }
+        self
+    }
+
+    /// The line.
+    #[must_use]
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+}
+
 /// What a sample gives to the score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Outcome {
@@ -62,16 +109,18 @@ impl Cell<'_> {
 /// Sorts records into cells. The second value counts records of unknown tasks and items.
 ///
 /// Where a slot was asked more than once (another wording, other settings), the answered sample in today's wording
-/// counts, and of several the one first asked last.
+/// counts, and of several the one first asked last. Of several replies to one sample a whole one goes before others,
+/// and then the latest counts. The order of the lines does not matter.
 #[must_use]
 pub fn cells<'a>(
-    records: &'a [Record],
+    heard: &'a [Heard],
     bank: &Bank,
     tasks: &'a Tasks,
 ) -> (Vec<Cell<'a>>, BTreeMap<String, usize>) {
     let mut unknown = BTreeMap::new();
-    let mut sorted: BTreeMap<(ModelName, usize), BTreeMap<Slot, Vec<&'a Record>>> = BTreeMap::new();
-    for record in records {
+    let mut sorted: BTreeMap<(ModelName, usize), BTreeMap<Slot, Vec<&'a Heard>>> = BTreeMap::new();
+    for heard in heard {
+        let record = &heard.record;
         let place = tasks.0.iter().position(|task| task.name == record.task);
         let Some(place) = place else {
             *unknown.entry(format!("task {}", record.task)).or_default() += 1;
@@ -86,7 +135,7 @@ pub fn cells<'a>(
             .or_default()
             .entry(record.slot())
             .or_default()
-            .push(record);
+            .push(heard);
     }
     let cells = sorted
         .into_iter()
@@ -94,9 +143,18 @@ pub fn cells<'a>(
             let task = &tasks.0[place];
             let samples = slots
                 .into_iter()
-                .filter_map(|(slot, records)| {
+                .filter_map(|(slot, mut lines)| {
                     let item = bank.get(&slot.item)?;
-                    Some(count(slot, &records, task, item))
+                    lines.sort_by_key(|line| {
+                        let record = &line.record;
+                        (
+                            &record.clock.started,
+                            record.turn,
+                            record.attempt,
+                            &record.request_id,
+                        )
+                    });
+                    Some(count(slot, &lines, task, item))
                 })
                 .collect();
             Cell {
@@ -110,30 +168,28 @@ pub fn cells<'a>(
 }
 
 /// Chooses the sample of a slot and reads it.
-fn count<'a>(slot: Slot, records: &[&'a Record], task: &Task, item: &Item) -> CellSample<'a> {
-    let mut by_key: Vec<(&SampleKey, Vec<&'a Record>)> = Vec::new();
-    for record in records {
-        match by_key.iter_mut().find(|(key, _)| **key == record.key) {
-            Some((_, list)) => list.push(record),
-            None => by_key.push((&record.key, vec![record])),
+fn count<'a>(slot: Slot, lines: &[&'a Heard], task: &Task, item: &Item) -> CellSample<'a> {
+    let mut by_key: Vec<(&SampleKey, Vec<&'a Heard>)> = Vec::new();
+    for line in lines {
+        match by_key.iter_mut().find(|(key, _)| **key == line.record.key) {
+            Some((_, list)) => list.push(line),
+            None => by_key.push((&line.record.key, vec![line])),
         }
     }
     let best = by_key
         .into_iter()
         .enumerate()
-        .map(|(order, (_, records))| {
-            let current = is_current(&records, task, item);
-            let answered = answer(&records, estimate_turn(task)).is_some();
-            ((answered, current, order), records)
+        .map(|(order, (_, lines))| {
+            let current = is_current(&lines, task, item);
+            let answered = answer(&lines, estimate_turn(task)).is_some();
+            ((answered, current, order), lines)
         })
         .max_by_key(|(rank, _)| *rank);
-    let ((_, current_wording, _), records) = best.expect("a slot has at least one record");
-    let last = records[records.len() - 1];
-    let record = answer(&records, estimate_turn(task)).unwrap_or(last);
-    let reading = record
-        .status
-        .is_answer()
-        .then(|| read_sample(&records, record, task, item));
+    let ((_, current_wording, _), lines) = best.expect("a slot has at least one line");
+    let last = lines[lines.len() - 1];
+    let counted = answer(&lines, estimate_turn(task)).unwrap_or(last);
+    let record = &counted.record;
+    let reading = read_sample(&lines, counted, task);
     CellSample {
         tier: item.tier,
         anchor: record.anchor,
@@ -155,17 +211,22 @@ fn turn_of(task: &Task, part: Part) -> Option<u32> {
     u32::try_from(place + 1).ok()
 }
 
-fn answer<'a>(records: &[&'a Record], turn: u32) -> Option<&'a Record> {
-    records
+/// The answer that counts for an ask.
+fn answer<'a>(lines: &[&'a Heard], turn: u32) -> Option<&'a Heard> {
+    lines
         .iter()
-        .find(|record| record.turn == turn && record.status.is_answer())
+        .filter(|line| line.record.turn == turn && line.record.status.is_answer())
+        .max_by_key(|line| line.record.status == Status::Ok)
         .copied()
 }
 
-fn is_current(records: &[&Record], task: &Task, item: &Item) -> bool {
-    records.iter().all(|record| {
+fn is_current(lines: &[&Heard], task: &Task, item: &Item) -> bool {
+    lines.iter().all(|line| {
+        let record = &line.record;
         let replies: Option<Vec<String>> = (1..record.turn)
-            .map(|turn| answer(records, turn).map(|record| record.text.clone().unwrap_or_default()))
+            .map(|turn| {
+                answer(lines, turn).map(|line| line.record.text.clone().unwrap_or_default())
+            })
             .collect();
         let prefill = record.sent.prefill.is_some();
         replies
@@ -178,21 +239,16 @@ fn is_current(records: &[&Record], task: &Task, item: &Item) -> bool {
     })
 }
 
-/// Reads the estimate of a sample, and the comparison where the task asks for it.
-fn read_sample(records: &[&Record], record: &Record, task: &Task, item: &Item) -> Reading {
-    let question = |comparison| Question {
-        unit: &item.unit,
-        anchor: record.anchor,
-        comparison,
-    };
+/// The reading of a sample, with the comparison from the ask that holds it.
+fn read_sample(lines: &[&Heard], counted: &Heard, task: &Task) -> Option<Reading> {
+    let mut reading = counted.reading?;
     let compared = turn_of(task, Part::Comparison);
-    let same_turn = compared == Some(record.turn);
-    let mut reading = read_reply(&record.full_text(), &question(same_turn));
-    if let (false, Some(turn)) = (same_turn, compared) {
-        reading.comparison = answer(records, turn)
-            .and_then(|record| read_reply(&record.full_text(), &question(true)).comparison);
+    if let Some(turn) = compared.filter(|turn| *turn != counted.record.turn) {
+        reading.comparison = answer(lines, turn)
+            .and_then(|line| line.reading)
+            .and_then(|reading| reading.comparison);
     }
-    reading
+    Some(reading)
 }
 
 fn outcome(record: &Record, reading: Option<Reading>, task: &Task) -> Outcome {

@@ -3,12 +3,16 @@
 //! A reply that was paid for is appended the moment it is known, and never changed. One writer a file, held by a
 //! lock; a torn last line is moved aside. The store does not know what a reply means.
 
+mod batch_log;
 mod error;
+mod merge;
 mod read;
 mod record;
 mod write;
 
+pub use batch_log::{BatchLog, LiveBatch, batch_log_path};
 pub use error::StoreError;
+pub use merge::{Merged, merge};
 pub use read::{Loaded, fingerprint, list_files, read_all, read_file};
 pub use record::{Clock, Cost, Record, RecordedError, Sent, VERSION, prompt_hash};
 pub use write::{CellFile, Recorder};

@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -52,18 +53,38 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
 /// As [`read_file`].
 pub fn read_all(store: &Path) -> Result<Loaded, StoreError> {
     let mut loaded = Loaded::default();
+    let mut seen = Seen::default();
     for file in list_files(store)? {
-        let warning = read_file(&file, |record| loaded.records.push(record))?;
+        let warning = read_new(&file, &mut seen, |record| loaded.records.push(record))?;
         loaded.warnings.extend(warning);
     }
     Ok(loaded)
 }
 
-/// Reads one file line by line. Returns a warning if its last line is torn.
+/// Lines that were read: the same line twice, as joined stores may hold it, is one attempt.
+#[derive(Debug, Default)]
+pub(super) struct Seen(HashSet<[u8; 32]>);
+
+impl Seen {
+    /// Whether the line is new.
+    pub(super) fn note(&mut self, line: &[u8]) -> bool {
+        self.0.insert(*blake3::hash(line.trim_ascii()).as_bytes())
+    }
+}
+
+/// Reads one file line by line, a line that occurs twice once. Returns a warning if its last line is torn.
 ///
 /// # Errors
 /// A broken line that is not the last one, a line of a newer version, or a file that cannot be read.
-pub fn read_file(path: &Path, mut each: impl FnMut(Record)) -> Result<Option<String>, StoreError> {
+pub fn read_file(path: &Path, each: impl FnMut(Record)) -> Result<Option<String>, StoreError> {
+    read_new(path, &mut Seen::default(), each)
+}
+
+fn read_new(
+    path: &Path,
+    seen: &mut Seen,
+    mut each: impl FnMut(Record),
+) -> Result<Option<String>, StoreError> {
     let io = |source| StoreError::Io {
         action: "read",
         path: path.to_owned(),
@@ -91,16 +112,10 @@ pub fn read_file(path: &Path, mut each: impl FnMut(Record)) -> Result<Option<Str
             });
         }
         match parse_line(&line) {
-            Ok(record) => each(record),
-            Err(LineError::TooNew(found)) => {
-                return Err(StoreError::TooNew {
-                    path: path.to_owned(),
-                    line: number,
-                    found,
-                    newest: VERSION,
-                });
-            }
+            Ok(record) if seen.note(&line) => each(record),
+            Ok(_) => {}
             Err(LineError::Broken(message)) => broken = Some((number, message)),
+            Err(error) => return Err(error.at(path, number)),
         }
     }
     // A kill in mid-write can tear the last line only, so a broken last line is no reason to stop.
@@ -115,6 +130,26 @@ pub fn read_file(path: &Path, mut each: impl FnMut(Record)) -> Result<Option<Str
 pub(super) enum LineError {
     TooNew(u64),
     Broken(String),
+}
+
+impl LineError {
+    /// The error with its place.
+    pub(super) fn at(self, path: &Path, line: usize) -> StoreError {
+        let path = path.to_owned();
+        match self {
+            Self::TooNew(found) => StoreError::TooNew {
+                path,
+                line,
+                found,
+                newest: VERSION,
+            },
+            Self::Broken(message) => StoreError::Broken {
+                path,
+                line,
+                message,
+            },
+        }
+    }
 }
 
 pub(super) fn parse_line(line: &[u8]) -> Result<Record, LineError> {

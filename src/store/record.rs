@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Condition, Conversation, ErrorClass, Finish, ItemId, ModelName, SampleKey, Sampling, Slot,
-    Status, TaskName, Tier, TokenCounts, Usd,
+    Condition, Conversation, ErrorClass, Finish, ItemId, ModelName, SampleKey, Sampling, Served,
+    Slot, Status, TaskName, Tier, TokenCounts, Usd,
 };
 
 /// Version of the line format that this program writes, and the newest it reads.
@@ -59,6 +59,15 @@ pub struct Record {
     pub finish_word: Option<String>,
     /// Token counts.
     pub tokens: TokenCounts,
+    /// Whether input and output do not add up to the total that the server reports.
+    #[serde(default)]
+    pub usage_mismatch: bool,
+    /// Who answered, beyond the model id.
+    #[serde(default)]
+    pub served: Served,
+    /// Id of the batch that the reply came with; null for a call of its own.
+    #[serde(default)]
+    pub batch: Option<String>,
     /// What it cost.
     pub cost_usd: Cost,
     /// The server's id of the call.

@@ -145,16 +145,21 @@ impl CellFile {
             .map_err(std::io::Error::other)
             .map_err(self.error("encode a sample for"))?;
         line.push(b'\n');
+        self.append_line(&line)
+    }
+
+    /// Appends a line that ends with its line end.
+    pub(super) fn append_line(&self, line: &[u8]) -> Result<(), StoreError> {
         // One write for the whole line: a kill tears at most this line.
         let before = self.file.metadata().map_err(self.error("read"))?.len();
-        (&self.file).write_all(&line).map_err(|source| {
+        (&self.file).write_all(line).map_err(|source| {
             // Half a line must not stand before a later one.
             let _ = self.file.set_len(before);
             self.error("write")(source)
         })
     }
 
-    fn sync(&self) -> Result<(), StoreError> {
+    pub(super) fn sync(&self) -> Result<(), StoreError> {
         self.file.sync_data().map_err(self.error("sync"))
     }
 }

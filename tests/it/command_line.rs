@@ -70,8 +70,8 @@ fn a_dry_run_asks_nothing_and_shows_what_would_be_sent() {
     for part in [
         "360",
         "classic",
-        "about ",
-        "at most 320,000",
+        "reply tokens",
+        "400 – 320,000 (assumed)",
         "Support ticket #",
     ] {
         let found = run.out.contains(part) || (part == "360" && run.out.matches("80").count() >= 4);

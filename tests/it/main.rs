@@ -9,6 +9,7 @@ mod engine;
 mod fetching;
 mod known_pull;
 mod models;
+mod provider_cases;
 mod reading;
 mod reply_cases;
 mod servers;

@@ -35,7 +35,7 @@ fn a_model_is_six_lines_and_names_need_no_entry() {
 }
 
 #[test]
-fn the_thirteen_models_of_the_post_are_there_with_unknown_prices() {
+fn the_thirteen_models_of_the_post_are_there_with_dated_prices() {
     let registry =
         wheel::model::load(&[("built in".into(), wheel::model::built_in().into())]).unwrap();
     for name in [
@@ -54,10 +54,9 @@ fn the_thirteen_models_of_the_post_are_there_with_unknown_prices() {
         "grok-4.20-0309-reasoning",
     ] {
         let model = registry.model(name).unwrap();
-        assert!(
-            model.price.is_none() && model.provider.api_key_env.is_some(),
-            "{name}"
-        );
+        let price = model.price.as_ref().unwrap();
+        assert!(!price.is_zero() && !price.source.is_empty() && price.as_of.starts_with("2026"));
+        assert!(model.provider.api_key_env.is_some(), "{name}");
     }
     assert!(
         registry

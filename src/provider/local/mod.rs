@@ -279,19 +279,15 @@ impl Engine {
         Ok(Reply {
             status,
             text,
-            reasoning_text: None,
             returned_model: Some(self.name.clone()),
             finish: Some(generation.finish),
-            finish_word: None,
             tokens: TokenCounts {
                 input: Some(Tokens(prompt.len() as u64)),
                 output: Some(Tokens(generation.ids.len() as u64)),
                 reasoning: Some(Tokens(0)),
                 cached: None,
             },
-            cost_reported: None,
-            request_id: None,
-            body: None,
+            ..Reply::default()
         })
     }
 

@@ -1,0 +1,208 @@
+//! One model asked in this process: several at once where its respondent can, without retries.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::StreamExt;
+use tokio_util::sync::CancellationToken;
+
+use super::line::{Attempt, Started};
+use super::plan::Job;
+use super::run::{ModelSummary, RunError, Settings};
+use crate::domain::{Conversation, ErrorClass, Sampling};
+use crate::model::Model;
+use crate::provider::{Answer, InProcessCall, ProviderError, Respondent};
+
+/// All jobs of one model that is asked in this process.
+pub struct InProcessLane {
+    /// The model.
+    pub model: Model,
+    /// What answers.
+    pub respondent: Arc<dyn Respondent>,
+    /// The jobs, each with the place of its cell's file in the recorder.
+    pub jobs: Vec<(usize, Job)>,
+}
+
+/// How one job ended.
+enum End {
+    Answered,
+    Failed(ErrorClass),
+    NotAsked,
+}
+
+struct Shared<'a> {
+    model: &'a Model,
+    respondent: &'a Arc<dyn Respondent>,
+    settings: &'a Settings<'a>,
+    began: Instant,
+}
+
+pub(super) async fn run(
+    lane: InProcessLane,
+    settings: &Settings<'_>,
+    began: Instant,
+) -> Result<ModelSummary, RunError> {
+    let shared = Shared {
+        model: &lane.model,
+        respondent: &lane.respondent,
+        settings,
+        began,
+    };
+    let workers = match lane.model.limits.concurrency {
+        Some(concurrency) => concurrency as usize,
+        None => lane.respondent.workers(),
+    };
+    // An even share for each worker, so that none is left with all the rest.
+    let share = lane.jobs.len().div_ceil(workers);
+    let batches = batches(lane.jobs, share.min(lane.respondent.batch()));
+    let mut summary = ModelSummary::new(lane.model.name.clone());
+    let mut ends = futures::stream::iter(batches)
+        .map(|batch| run_batch(&shared, batch))
+        .buffer_unordered(workers);
+    while let Some(batch) = ends.next().await {
+        for end in batch? {
+            match end {
+                End::Answered => summary.answered += 1,
+                End::Failed(class) => *summary.failed.entry(class).or_default() += 1,
+                End::NotAsked => summary.not_asked += 1,
+            }
+        }
+    }
+    drop(ends);
+    Ok(summary)
+}
+
+/// Groups jobs that are answered in one go. Several turns follow one another, so such jobs stay alone.
+fn batches(jobs: Vec<(usize, Job)>, largest: usize) -> Vec<Vec<(usize, Job)>> {
+    let mut batches: Vec<Vec<(usize, Job)>> = Vec::new();
+    for job in jobs {
+        let single = |job: &(usize, Job)| job.1.asks() == 1;
+        match batches.last_mut() {
+            Some(batch) if batch.len() < largest && single(&job) && single(&batch[0]) => {
+                batch.push(job);
+            }
+            _ => batches.push(vec![job]),
+        }
+    }
+    batches
+}
+
+/// Asks one turn of each job after the other until all are complete.
+async fn run_batch(
+    shared: &Shared<'_>,
+    mut batch: Vec<(usize, Job)>,
+) -> Result<Vec<End>, RunError> {
+    let queued = shared.began.elapsed();
+    let mut ends = Vec::new();
+    while !batch.is_empty() {
+        batch = turn(shared, batch, queued, &mut ends).await?;
+    }
+    Ok(ends)
+}
+
+/// Asks the open turn of each job. Jobs with another turn come back.
+async fn turn(
+    shared: &Shared<'_>,
+    batch: Vec<(usize, Job)>,
+    queued: Duration,
+    ends: &mut Vec<End>,
+) -> Result<Vec<(usize, Job)>, RunError> {
+    let settings = shared.settings;
+    if settings.stop.is_cancelled() {
+        ends.extend(batch.iter().map(|_| End::NotAsked));
+        return Ok(Vec::new());
+    }
+    let mut asked: Vec<(usize, Job, Conversation)> = Vec::new();
+    for (file, job) in batch {
+        match job.conversation(shared.model.prefill) {
+            Ok(conversation) => asked.push((file, job, conversation)),
+            Err(error) => {
+                settings.progress.say(&error.to_string());
+                settings.progress.unanswered();
+                ends.push(End::Failed(ErrorClass::BadRequest));
+            }
+        }
+    }
+    let calls = asked
+        .iter()
+        .map(|(_, job, conversation)| (conversation.clone(), job.sampling.clone()))
+        .collect();
+    let began = Instant::now();
+    let mut answers = answers(shared.respondent, calls, settings.stop.clone());
+    let mut open: Vec<Option<(usize, Job, Conversation)>> = asked.into_iter().map(Some).collect();
+    let mut more = Vec::new();
+    loop {
+        let answer = tokio::select! {
+            answer = answers.recv() => answer,
+            () = settings.abort.cancelled() => None,
+        };
+        let Some(mut answer) = answer else { break };
+        let Some((file, mut job, conversation)) = open[answer.call].take() else {
+            continue;
+        };
+        let started = Started::since(
+            answer.started,
+            queued + answer.started.duration_since(began),
+        );
+        let text = match &answer.reply {
+            Ok(reply) => Ok(reply.text.clone()),
+            Err(ProviderError { class, .. }) => Err(*class),
+        };
+        let attempt = Attempt {
+            model: shared.model,
+            job: &job,
+            conversation: &conversation,
+            sampling: &job.sampling,
+            dropped: &BTreeSet::new(),
+        };
+        let record = attempt.record(&started, &mut answer.reply);
+        settings.recorder.append(file, record).await?;
+        match text {
+            Ok(text) => {
+                job.replies.push(text);
+                job.attempts = 0;
+                if job.is_complete() {
+                    settings.progress.answered();
+                    ends.push(End::Answered);
+                } else {
+                    more.push((file, job));
+                }
+            }
+            Err(class) => {
+                settings.progress.unanswered();
+                ends.push(End::Failed(class));
+            }
+        }
+    }
+    ends.extend(open.iter().flatten().map(|_| End::NotAsked));
+    Ok(more)
+}
+
+/// Lets a respondent answer on a blocking thread; its answers come through the channel.
+fn answers(
+    respondent: &Arc<dyn Respondent>,
+    asked: Vec<(Conversation, Sampling)>,
+    stop: CancellationToken,
+) -> tokio::sync::mpsc::UnboundedReceiver<Answer> {
+    let respondent = Arc::clone(respondent);
+    let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
+    tokio::task::spawn_blocking(move || {
+        let calls: Vec<InProcessCall<'_>> = asked
+            .iter()
+            .map(|(conversation, sampling)| InProcessCall {
+                conversation,
+                sampling,
+            })
+            .collect();
+        respondent.answer(&calls, &mut |answer| {
+            if sender.send(answer).is_err() || stop.is_cancelled() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+    });
+    receiver
+}

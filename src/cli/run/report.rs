@@ -1,0 +1,122 @@
+//! How a run ended: in words, in scores, in an exit code.
+
+use super::Args;
+use super::selection::Selection;
+use crate::ask::{ModelSummary, Spent};
+use crate::bank::{Bank, Item};
+use crate::cli::{CliError, Exit, output};
+use crate::domain::{ErrorClass, Usd};
+use crate::publish::{cells_table, models_table};
+use crate::score::Heard;
+use crate::store::{self, cell_path};
+
+/// How the asking ended.
+pub(super) struct Asked {
+    pub(super) summaries: Vec<ModelSummary>,
+    pub(super) spent: Spent,
+    pub(super) interrupted: bool,
+    /// Samples that sit in batches which run on.
+    pub(super) batched: usize,
+}
+
+pub(super) fn show_scores(args: &Args, selection: &Selection) -> Result<(), CliError> {
+    let mut heard = Vec::new();
+    for model in &selection.models {
+        for task in &selection.tasks {
+            let path = cell_path(&args.store.store, &model.name, &task.name);
+            if path.is_file() {
+                store::read_file(&path, |record| {
+                    let line = Heard::new(record, &selection.bank, &selection.all_tasks);
+                    heard.push(line.slim(&selection.all_tasks));
+                })
+                .map_err(CliError::failed)?;
+            }
+        }
+    }
+    if heard.is_empty() {
+        return Ok(());
+    }
+    // A run of some of the questions is scored on these; the whole bank is what `wheel score` looks at.
+    let bank = Bank {
+        items: selection
+            .items
+            .iter()
+            .map(|item| Item::clone(item))
+            .collect(),
+    };
+    let scores = crate::score::score(&heard, &bank, &selection.all_tasks);
+    let cells: Vec<_> = scores.cells.iter().collect();
+    let models: Vec<_> = scores.models.iter().collect();
+    if bank.items.len() < selection.bank.items.len() {
+        output::result(&format!(
+            "on {} of {} questions:",
+            bank.items.len(),
+            selection.bank.items.len()
+        ))?;
+    }
+    output::result(&cells_table(&cells))?;
+    output::result(&models_table(&models))
+}
+
+/// Says what each model's run left behind, and what it cost.
+pub(super) fn report(args: &Args, asked: &Asked) {
+    for summary in &asked.summaries {
+        let mut parts = Vec::new();
+        for (class, n) in &summary.failed {
+            parts.push(format!("{n} failed ({class})"));
+        }
+        if summary.not_asked > 0 {
+            parts.push(format!("{} not asked", summary.not_asked));
+        }
+        if let Some(reason) = &summary.stopped {
+            parts.push(format!("stopped: {reason}"));
+        }
+        if !summary.dropped.is_empty() {
+            let names: Vec<String> = summary.dropped.iter().map(ToString::to_string).collect();
+            parts.push(format!("sent without {}", names.join(", ")));
+        }
+        if !parts.is_empty() {
+            output::note(&format!("{}: {}", summary.model, parts.join(", ")));
+        }
+    }
+    let Spent { total, unsure, .. } = asked.spent;
+    if total > Usd::default() && !args.quiet {
+        let guess = if unsure > Usd::default() {
+            format!(
+                ", of which at most {unsure} for calls whose cost nobody told (no reply, or no token counts)"
+            )
+        } else {
+            String::new()
+        };
+        output::note(&format!("this run cost {total}{guess}"));
+    }
+    if asked.batched > 0 {
+        output::note(&format!(
+            "{} samples sit in batches that run on: the same command with --batch waits for them and collects them",
+            asked.batched
+        ));
+    }
+    let missing = asked.summaries.iter().any(ModelSummary::is_short);
+    if (missing || asked.interrupted) && !args.quiet {
+        output::note(
+            "every reply so far is kept; type the same command again to ask for what is missing",
+        );
+    }
+}
+
+pub(super) fn exit_of(asked: &Asked) -> Exit {
+    let quota = asked
+        .summaries
+        .iter()
+        .any(|summary| summary.failed.contains_key(&ErrorClass::Quota));
+    let missing = asked.summaries.iter().any(ModelSummary::is_short);
+    if asked.interrupted {
+        Exit::Interrupted
+    } else if quota || asked.spent.reached {
+        Exit::Stopped
+    } else if missing || asked.batched > 0 {
+        Exit::Missing
+    } else {
+        Exit::Done
+    }
+}
