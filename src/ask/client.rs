@@ -320,12 +320,26 @@ impl Signs {
     }
 }
 
+/// Whether a body is not packed as its header says, rather than cut off.
+fn is_unpackable(error: &reqwest::Error) -> bool {
+    use std::io::ErrorKind::{InvalidData, InvalidInput};
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        if let Some(io) = inner.downcast_ref::<std::io::Error>()
+            && matches!(io.kind(), InvalidData | InvalidInput)
+        {
+            return true;
+        }
+        cause = inner.source();
+    }
+    false
+}
+
 /// The causes of a failed connection in one line, without the address, which may hold credentials.
 fn connection_error(error: reqwest::Error, in_body: bool) -> ProviderError {
     let class = if error.is_timeout() {
         ErrorClass::Timeout
-    } else if error.is_decode() && !error.is_body() {
-        // A body that is not packed as its header says.
+    } else if is_unpackable(&error) {
         ErrorClass::BadBody
     } else {
         ErrorClass::Connection

@@ -286,7 +286,14 @@ impl Driver<'_> {
     fn failed(&mut self, mut sample: Sample, error: &ProviderError, sent: Instant, with: &Learned) {
         sample.job.attempts += 1;
         let max_wait = self.shared.settings.max_wait;
-        match action(error, max_wait) {
+        let action = match action(error, max_wait) {
+            // A server that has answered does not become a web site: a page of its gateway passes.
+            Action::StopModel if error.class == ErrorClass::BadRequest && self.any_answer => {
+                Action::Retry
+            }
+            action => action,
+        };
+        match action {
             Action::Refused => {
                 self.heard();
                 self.answered(sample, String::new());

@@ -2,9 +2,12 @@
 
 mod bank_cases;
 mod boards;
+mod clocks;
 mod command_line;
 #[cfg(feature = "engine")]
 mod engine;
+mod faults;
+mod faulty;
 #[cfg(feature = "engine")]
 mod fetching;
 mod known_pull;
