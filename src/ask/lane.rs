@@ -20,17 +20,14 @@ use super::queue::Queue;
 use super::retry::{Action, action, attempts, backoff, wait};
 use super::run::{ModelSummary, RunError, Settings};
 use crate::domain::{Conversation, ErrorClass, Parameter, Reply, Usd};
-use crate::model::{Dialect, Kind, LimitField, Model};
+use crate::model::{Dialect, LimitField, Model};
 use crate::provider::{Call, Headers, ProviderError, read};
 
 /// Samples lost without any answer after which a model counts as out of reach.
 const HOPELESS: u32 = 3;
 
 /// Calls in flight at the start, and the most that it grows to, where nobody says.
-const WINDOW: (usize, usize) = (8, 32);
-
-/// The same for a server on this machine, which has one processor for all of them.
-const LOCAL_WINDOW: (usize, usize) = (8, 8);
+const WINDOW: (usize, usize) = (8, 64);
 
 /// All jobs of one model that is asked over HTTP.
 pub struct Lane {
@@ -115,10 +112,9 @@ pub(super) async fn run(
         }),
     };
     let limits = &lane.model.limits;
-    let (start, most) = match (limits.concurrency, lane.model.kind()) {
-        (Some(concurrency), _) => (concurrency as usize, concurrency as usize),
-        (None, Kind::Local) => LOCAL_WINDOW,
-        (None, _) => WINDOW,
+    let (start, most) = match limits.concurrency {
+        Some(concurrency) => (concurrency as usize, concurrency as usize),
+        None => WINDOW,
     };
     let samples = lane.jobs.into_iter().map(|(file, job)| Sample {
         file,
@@ -249,7 +245,7 @@ impl Driver<'_> {
         match ended {
             Ended::Answered { text, output } => {
                 self.heard();
-                self.window.grow();
+                self.window.grow(sent.elapsed());
                 if let Some(output) = output {
                     self.output.0 = self.output.0.saturating_add(output);
                     self.output.1 += 1;
@@ -309,7 +305,13 @@ impl Driver<'_> {
                 self.lose(error.class, &error.message);
             }
             stop @ (Action::StopModel | Action::StopProvider | Action::Drop(_)) => {
-                self.stop(&reason(error));
+                let hint = match &self.shared.model.provider.api_key_env {
+                    Some(variable) if error.class == ErrorClass::Auth => {
+                        format!("; check the key in {variable}")
+                    }
+                    _ => String::new(),
+                };
+                self.stop(&format!("{}{hint}", reason(error)));
                 if stop == Action::StopProvider {
                     self.provider.cancel();
                 }

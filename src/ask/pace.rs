@@ -152,14 +152,25 @@ impl Pace {
     }
 }
 
-/// How many calls may be in flight: grows with every answer, is halved when the server says "too many".
+/// How many calls may be in flight: grows with every answer while answers do not slow down, is halved when the server
+/// says "too many".
 #[derive(Debug)]
 pub(super) struct Window {
     size: f64,
     most: f64,
     /// Before the first cut it doubles with each round, then it grows by one a round.
     cut: Option<Instant>,
+    /// Moving mean of the time of an answer, in seconds, and the smallest it was once it had settled.
+    mean: Option<f64>,
+    smallest: f64,
+    answers: u32,
 }
+
+/// Answers after which their mean time says something.
+const SETTLED: u32 = 16;
+
+/// A server that takes so many times longer only lets more calls queue up.
+const SLOWER: f64 = 2.0;
 
 /// One cut for all the calls that were in flight together.
 const CUT_EVERY: Duration = Duration::from_secs(1);
@@ -172,6 +183,9 @@ impl Window {
             size: start.min(most).max(1.0),
             most: most.max(1.0),
             cut: None,
+            mean: None,
+            smallest: f64::INFINITY,
+            answers: 0,
         }
     }
 
@@ -185,7 +199,22 @@ impl Window {
         size
     }
 
-    pub(super) fn grow(&mut self) {
+    /// An answer came after this time.
+    pub(super) fn grow(&mut self, took: Duration) {
+        let took = took.as_secs_f64();
+        let mean = self
+            .mean
+            .map_or(took, |mean| mean + (took - mean) / f64::from(SETTLED));
+        self.mean = Some(mean);
+        self.answers = self.answers.saturating_add(1);
+        if self.answers < SETTLED {
+            return;
+        }
+        self.smallest = self.smallest.min(mean);
+        // A hundredth of a second is noise of the network.
+        if mean > SLOWER * self.smallest.max(0.01) {
+            return;
+        }
         let step = if self.cut.is_none() {
             1.0
         } else {
@@ -252,22 +281,33 @@ mod tests {
 
     #[test]
     fn the_window_halves_once_a_round_and_grows_back() {
+        let second = Duration::from_secs(1);
         let mut window = Window::new(8, 32);
-        for _ in 0..8 {
-            window.grow();
+        for _ in 0..SETTLED + 7 {
+            window.grow(second);
         }
         assert_eq!(window.size(), 16);
         window.shrink();
         window.shrink();
         assert_eq!(window.size(), 8);
         for _ in 0..8 {
-            window.grow();
+            window.grow(second);
         }
         assert_eq!(window.size(), 8);
         for _ in 0..400 {
-            window.grow();
+            window.grow(second);
         }
         assert!(window.size() > 24 && window.size() <= 32);
+    }
+
+    #[test]
+    fn the_window_stops_growing_where_answers_only_queue_up() {
+        // A server that does one thing at a time: each answer waits for all before it.
+        let mut window = Window::new(8, 64);
+        for _ in 0..500 {
+            window.grow(Duration::from_secs_f64(window.size));
+        }
+        assert!(window.size() <= 17, "{}", window.size());
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub enum Exit {
     Usage = 2,
     /// The run finished, and samples are missing.
     Missing = 3,
-    /// A quota stopped the run.
+    /// A budget or a quota stopped the run.
     Stopped = 4,
     /// Interrupted by the user.
     Interrupted = 130,

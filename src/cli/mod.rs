@@ -6,6 +6,7 @@ mod completions;
 mod error;
 mod init;
 mod leaderboard;
+mod merge;
 mod models;
 mod output;
 mod parse;
@@ -36,7 +37,7 @@ Examples:
   wheel leaderboard                                 write leaderboards/wheel.md from the store
 
 Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 finished with samples missing,
-4 stopped by a quota, 130 interrupted.";
+4 stopped by a budget or a quota, 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 enum Verb {
@@ -50,7 +51,9 @@ enum Verb {
     Show(show::Args),
     /// Read replies from JSON lines
     Parse(parse::Args),
-    /// List models; fetch weights
+    /// Join stores, each line once
+    Merge(merge::Args),
+    /// List models; try them; fetch weights
     Models(models::Args),
     /// List and check tasks
     Tasks(tasks::Args),
@@ -84,6 +87,7 @@ pub fn main() -> std::process::ExitCode {
         Verb::Leaderboard(args) => leaderboard::run(&args),
         Verb::Show(args) => show::run(&args),
         Verb::Parse(args) => parse::run(&args),
+        Verb::Merge(args) => merge::run(&args),
         Verb::Models(args) => models::run(&args),
         Verb::Tasks(args) => tasks::run(&args),
         Verb::Questions(args) => questions::run(&args),

@@ -1,5 +1,6 @@
 //! How single numbers are written.
 
+use crate::domain::Usd;
 use crate::score::Interval;
 
 /// What stands for a value that is not known.
@@ -56,4 +57,16 @@ pub(super) fn losses<L: std::fmt::Display>(counts: impl IntoIterator<Item = (L, 
         .map(|(loss, n)| format!("{n} {loss}"))
         .collect::<Vec<_>>()
         .join(", ")
+}
+
+/// What calls cost by the price list, and what the provider says where that differs.
+pub(super) fn cost(computed: Option<Usd>, reported: Option<Usd>) -> String {
+    match (computed, reported) {
+        (Some(computed), Some(reported)) if computed != reported => {
+            format!("{computed} (provider: {reported})")
+        }
+        (Some(computed), _) => computed.to_string(),
+        (None, Some(reported)) => format!("{reported} (provider)"),
+        (None, None) => UNKNOWN.to_owned(),
+    }
 }

@@ -3,7 +3,7 @@
 use tabled::builder::Builder;
 use tabled::settings::Style;
 
-use super::format::{UNKNOWN, UNSCORED, losses, two, whole_with_interval, with_interval};
+use super::format::{UNKNOWN, UNSCORED, cost, losses, two, whole_with_interval, with_interval};
 use crate::score::{CellScore, ModelScore};
 
 /// A table of texts with a header.
@@ -92,9 +92,7 @@ pub fn models_table(models: &[&ModelScore]) -> String {
                         format!("{text} n={}", model.tokens_n)
                     },
                 ),
-                model
-                    .cost_computed
-                    .map_or_else(|| UNKNOWN.to_owned(), |cost| cost.to_string()),
+                cost(model.cost_computed, model.cost_reported),
             ]
         })
         .collect();

@@ -13,7 +13,7 @@ mod write;
 pub use batch_log::{BatchLog, LiveBatch, batch_log_path};
 pub use error::StoreError;
 pub use merge::{Merged, merge};
-pub use read::{Loaded, fingerprint, list_files, read_all, read_file};
+pub use read::{Loaded, fingerprint, last_record, list_files, list_files_of, read_all, read_file};
 pub use record::{Clock, Cost, Record, RecordedError, Sent, VERSION, prompt_hash};
 pub use write::{CellFile, Recorder};
 

@@ -1,12 +1,13 @@
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::StoreError;
 use super::record::{Record, VERSION};
+use super::{StoreError, folder_name};
+use crate::domain::ModelName;
 
 /// Records that were read, and what the reader should know.
 #[derive(Debug, Default)]
@@ -25,12 +26,32 @@ pub fn list_files(store: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let mut files = Vec::new();
     for folder in entries(store)? {
         if folder.is_dir() {
-            files.extend(entries(&folder)?.into_iter().filter(|path| {
-                path.extension()
-                    .is_some_and(|extension| extension == "jsonl")
-            }));
+            files.extend(lines_in(&folder)?);
         }
     }
+    files.sort();
+    Ok(files)
+}
+
+/// The `.jsonl` files of one model, sorted by path; none if it was never asked.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub fn list_files_of(store: &Path, model: &ModelName) -> Result<Vec<PathBuf>, StoreError> {
+    let folder = store.join(folder_name(model.as_str()));
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    lines_in(&folder)
+}
+
+/// The `.jsonl` files of a folder, sorted.
+fn lines_in(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let mut files = entries(folder)?;
+    files.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "jsonl")
+    });
     files.sort();
     Ok(files)
 }
@@ -165,6 +186,27 @@ pub(super) fn parse_line(line: &[u8]) -> Result<Record, LineError> {
             _ => Err(LineError::Broken(error.to_string())),
         },
     }
+}
+
+/// The last line of a file, if it is whole and not very long.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn last_record(path: &Path) -> Result<Option<Record>, StoreError> {
+    const TAIL: u64 = 64 * 1024;
+    let io = |source| StoreError::Io {
+        action: "read",
+        path: path.to_owned(),
+        source,
+    };
+    let mut file = File::open(path).map_err(io)?;
+    let length = file.metadata().map_err(io)?.len();
+    let mut tail = Vec::new();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))
+        .and_then(|_| file.read_to_end(&mut tail))
+        .map_err(io)?;
+    let last = tail.trim_ascii_end().rsplit(|byte| *byte == b'\n').next();
+    Ok(last.and_then(|line| parse_line(line).ok()))
 }
 
 /// Hash over what was said: 12 hexadecimal digits.

@@ -4,6 +4,7 @@ mod bank_cases;
 mod boards;
 mod clocks;
 mod command_line;
+mod dialects;
 #[cfg(feature = "engine")]
 mod engine;
 mod faults;
@@ -11,11 +12,14 @@ mod faulty;
 #[cfg(feature = "engine")]
 mod fetching;
 mod known_pull;
+mod limits;
 mod models;
+mod money;
 mod provider_cases;
 mod reading;
 mod reply_cases;
 mod servers;
+mod shards;
 mod store;
 mod support;
 mod tasks;

@@ -12,9 +12,12 @@ use super::report::Asked;
 use super::selection::{CellPlan, Selection, plan_cells};
 use crate::ask::{self, Budget, Connections, Http, InProcessLane, Lane, Progress, Settings};
 use crate::cli::{CliError, output};
+use crate::domain::Parameter;
 use crate::model::{Dialect, Model};
 use crate::provider::{Facts, Respondent, Scripted};
-use crate::store::{BatchLog, CellFile, Record, Recorder, StoreError, batch_log_path, cell_path};
+use crate::store::{
+    self, BatchLog, CellFile, Record, Recorder, StoreError, batch_log_path, cell_path,
+};
 
 /// Asks everything that is missing.
 pub(super) async fn ask_all(args: &Args, selection: &Selection) -> Result<Asked, CliError> {
@@ -206,6 +209,7 @@ async fn lanes(
         }
         match &backends[place] {
             Some(http) => {
+                dropped.extend(refused_before(args, model)?);
                 let unsupported = batches::unsupported(model, http);
                 dropped.extend(unsupported);
                 lanes.push(Lane {
@@ -223,6 +227,22 @@ async fn lanes(
         }
     }
     Ok((lanes, in_process))
+}
+
+/// Parameters that the server refused when it was last asked, whatever the task.
+fn refused_before(args: &Args, model: &Model) -> Result<BTreeSet<Parameter>, CliError> {
+    let mut refused = BTreeSet::new();
+    for path in store::list_files_of(&args.store.store, &model.name).map_err(CliError::failed)? {
+        let last = store::last_record(&path).map_err(CliError::failed)?;
+        let same =
+            last.filter(|last| last.model == model.name && last.sent.model == model.model_id);
+        refused.extend(
+            same.into_iter()
+                .flat_map(|last| last.sent.dropped)
+                .filter_map(|name| name.parse::<Parameter>().ok()),
+        );
+    }
+    Ok(refused)
 }
 
 fn place_of(paths: &[PathBuf], path: &Path) -> usize {

@@ -7,7 +7,7 @@ use crate::model::{LONGEST_TIMEOUT, Limits};
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Pace and patience")]
 pub(super) struct PaceArgs {
-    /// Most calls in flight at once, for each model [default: from 8 up to 32 as answers come, 8 on this machine]
+    /// Most calls in flight at once, for each model [default: from 8 up to 64 as answers come]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     concurrency: Option<u32>,
     /// Requests per minute, for each model [default: as the server's headers say]

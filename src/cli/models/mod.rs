@@ -1,4 +1,6 @@
-//! `wheel models`: list the entries, fetch weights.
+//! `wheel models`: list the entries, try them, fetch weights.
+
+mod check;
 
 use clap::{Args as ClapArgs, Subcommand};
 
@@ -6,13 +8,15 @@ use super::workspace::ModelArgs;
 #[cfg(feature = "engine")]
 use super::workspace::unknown;
 use super::{CliError, Exit, output};
-use crate::model::{DEFAULT_MODEL, Dialect, Model, Registry};
+#[cfg(feature = "engine")]
+use crate::model::Dialect;
+use crate::model::{DEFAULT_MODEL, Model, Registry};
 use crate::publish::plain_table;
 
 #[derive(Debug, ClapArgs)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Examples:\n  wheel models\n  wheel models pull smollm2-135m"
+    after_help = "Examples:\n  wheel models\n  wheel models check gpt-5.4-nano\n  wheel models pull smollm2-135m"
 )]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -28,6 +32,11 @@ enum Action {
         #[command(flatten)]
         models: ModelArgs,
     },
+    /// Make one cheap call to each model: reachable, key accepted, limits, refused parameters
+    #[command(
+        after_help = "Examples:\n  wheel models check                      every entry whose key is set\n  wheel models check ollama/qwen3:8b\n\nExit code 3 if a model cannot be asked."
+    )]
+    Check(check::Args),
     /// Fetch the weights of a model that runs in this process
     #[cfg(feature = "engine")]
     Pull {
@@ -45,6 +54,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     match &args.action {
         None => list(&args.models.load()?),
         Some(Action::List { models }) => list(&models.load()?),
+        Some(Action::Check(args)) => check::run(args),
         #[cfg(feature = "engine")]
         Some(Action::Pull {
             name,
@@ -98,7 +108,7 @@ fn list(registry: &Registry) -> Result<Exit, CliError> {
 
 fn key_state(model: &Model) -> String {
     match &model.provider.api_key_env {
-        None if model.provider.dialect == Dialect::OpenaiChat => "no key".to_owned(),
+        None if model.provider.dialect.is_wire() => "no key".to_owned(),
         None => "in this process".to_owned(),
         Some(variable) if std::env::var(variable).is_ok_and(|key| !key.trim().is_empty()) => {
             format!("{variable} is set")
