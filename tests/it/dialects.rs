@@ -32,6 +32,7 @@ fn one(dialect: &str, base: &str, more: &str, reply: Vec<u8>) -> (Asked, Value) 
             path: asked.path.clone(),
             head: asked.head.to_lowercase(),
             body: asked.body.clone(),
+            raw: Vec::new(),
             before: 0,
             number: 0,
         });
@@ -52,7 +53,13 @@ fn one(dialect: &str, base: &str, more: &str, reply: Vec<u8>) -> (Asked, Value) 
 fn events(events: &[Value]) -> Vec<u8> {
     let body: String = events
         .iter()
-        .map(|event| format!("event: x\ndata: {event}\n\n"))
+        .flat_map(|event| {
+            [
+                "event: x\ndata: ".to_owned(),
+                event.to_string(),
+                "\n\n".to_owned(),
+            ]
+        })
         .collect();
     response(
         200,

@@ -229,7 +229,9 @@ impl Mix {
                 Fault::FiveMegabytes | Fault::Hang | Fault::Trickle | Fault::StallMidBody
             );
             // The first calls go well: a server that was never heard is given up sooner.
-            let well = asked.number < 20 || drawn % 2 == 0 || (rare && (drawn >> 4) % 3 > 0);
+            let well = asked.number < 20
+                || drawn.is_multiple_of(2)
+                || (rare && !(drawn >> 4).is_multiple_of(3));
             if well {
                 counting.fetch_add(1, Ordering::Relaxed);
                 return Act::Write(json(200, &completion("less\nESTIMATE: 100")));

@@ -14,6 +14,8 @@ pub struct Asked {
     pub path: String,
     pub head: String,
     pub body: Value,
+    /// The body as it came; `body` is null if it is no JSON.
+    pub raw: Vec<u8>,
     /// How often the same body came before.
     pub before: usize,
     /// How many requests came before, in all.
@@ -192,6 +194,7 @@ fn next_request(stream: &TcpStream, shared: &Shared) -> Option<(usize, Asked)> {
             path: head.split(' ').nth(1).unwrap_or_default().to_owned(),
             head,
             body: serde_json::from_slice(body).unwrap_or(Value::Null),
+            raw: body.to_vec(),
             before: 0,
             number: 0,
         };

@@ -1,6 +1,7 @@
 //! The whole program, one file a user story. Traffic stays on loopback.
 
 mod bank_cases;
+mod batches;
 mod boards;
 mod clocks;
 mod command_line;

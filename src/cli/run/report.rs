@@ -112,7 +112,7 @@ pub(super) fn exit_of(asked: &Asked) -> Exit {
     let missing = asked.summaries.iter().any(ModelSummary::is_short);
     if asked.interrupted {
         Exit::Interrupted
-    } else if quota || asked.spent.reached {
+    } else if quota || (asked.spent.reached && missing) {
         Exit::Stopped
     } else if missing || asked.batched > 0 {
         Exit::Missing
