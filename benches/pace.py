@@ -114,7 +114,7 @@ def asking(wheel, port, task, prompts, *more):
     return [wheel, "run", "--model", f"http://127.0.0.1:{port}/v1#m", "--task", task, "--epochs", str(prompts // per_epoch), "--quiet", *more]
 
 
-def against_bare(wheel, bare, calls=8000, concurrency=64, rounds=3):
+def against_bare(wheel, bare, calls=16000, concurrency=64, rounds=5):
     server = subprocess.Popen([bare, "serve"], stdout=subprocess.PIPE, text=True)
     port = int(server.stdout.readline())
     throughput, cpu = [], []

@@ -457,7 +457,7 @@ impl BatchLane<'_> {
                 collected.refused.extend(error.parameter);
             }
         }
-        let mut record = outline.clone();
+        let mut record = Box::new(outline.clone());
         record.batch = Some(batch.id.clone());
         fill(&mut record, self.model.price.as_ref(), &mut answer);
         let since = chrono::DateTime::parse_from_rfc3339(&record.clock.started).ok();

@@ -114,7 +114,7 @@ async fn turn(
         ends.extend(batch.iter().map(|_| End::NotAsked));
         return Ok(Vec::new());
     }
-    let mut asked: Vec<(usize, Job, Conversation)> = Vec::new();
+    let mut asked: Vec<(usize, Job, Arc<Conversation>)> = Vec::new();
     for (file, job) in batch {
         match job.conversation(shared.model.prefill) {
             Ok(conversation) => asked.push((file, job, conversation)),
@@ -127,11 +127,12 @@ async fn turn(
     }
     let calls = asked
         .iter()
-        .map(|(_, job, conversation)| (conversation.clone(), job.sampling.clone()))
+        .map(|(_, job, conversation)| (Arc::clone(conversation), job.sampling.clone()))
         .collect();
     let began = Instant::now();
     let mut answers = answers(shared.respondent, calls, settings.stop.clone());
-    let mut open: Vec<Option<(usize, Job, Conversation)>> = asked.into_iter().map(Some).collect();
+    let mut open: Vec<Option<(usize, Job, Arc<Conversation>)>> =
+        asked.into_iter().map(Some).collect();
     let mut more = Vec::new();
     loop {
         let answer = tokio::select! {
@@ -183,7 +184,7 @@ async fn turn(
 /// Lets a respondent answer on a blocking thread; its answers come through the channel.
 fn answers(
     respondent: &Arc<dyn Respondent>,
-    asked: Vec<(Conversation, Sampling)>,
+    asked: Vec<(Arc<Conversation>, Sampling)>,
     stop: CancellationToken,
 ) -> tokio::sync::mpsc::UnboundedReceiver<Answer> {
     let respondent = Arc::clone(respondent);

@@ -85,7 +85,7 @@ enum Ended {
 
 /// A try that ended.
 struct Landed {
-    sample: Sample,
+    sample: Box<Sample>,
     ended: Ended,
     headers: Option<Headers>,
     sent: Instant,
@@ -116,12 +116,14 @@ pub(super) async fn run(
         Some(concurrency) => (concurrency as usize, concurrency as usize),
         None => WINDOW,
     };
-    let samples = lane.jobs.into_iter().map(|(file, job)| Sample {
-        file,
-        job,
-        queued: None,
-        waiting_since: began,
-        tries: 0,
+    let samples = lane.jobs.into_iter().map(|(file, job)| {
+        Box::new(Sample {
+            file,
+            job,
+            queued: None,
+            waiting_since: began,
+            tries: 0,
+        })
     });
     let mut driver = Driver {
         shared: &shared,
@@ -147,7 +149,7 @@ pub(super) async fn run(
 struct Driver<'a> {
     shared: &'a Shared<'a>,
     provider: CancellationToken,
-    queue: Queue<Sample>,
+    queue: Queue<Box<Sample>>,
     pace: Pace,
     window: Window,
     outage: Outage,
@@ -267,7 +269,7 @@ impl Driver<'_> {
     }
 
     /// Goes on to the next ask of the sample, or ends it.
-    fn answered(&mut self, mut sample: Sample, text: String) {
+    fn answered(&mut self, mut sample: Box<Sample>, text: String) {
         sample.job.replies.push(text);
         sample.job.attempts = 0;
         sample.tries = 0;
@@ -279,7 +281,13 @@ impl Driver<'_> {
         }
     }
 
-    fn failed(&mut self, mut sample: Sample, error: &ProviderError, sent: Instant, with: &Learned) {
+    fn failed(
+        &mut self,
+        mut sample: Box<Sample>,
+        error: &ProviderError,
+        sent: Instant,
+        with: &Learned,
+    ) {
         sample.job.attempts += 1;
         let max_wait = self.shared.settings.max_wait;
         let action = match action(error, max_wait) {
@@ -330,10 +338,10 @@ impl Driver<'_> {
     /// Puts a sample back, unless it was tried often enough.
     fn retry(
         &mut self,
-        mut sample: Sample,
+        mut sample: Box<Sample>,
         error: &ProviderError,
         sent: Instant,
-        put: fn(&mut Queue<Sample>, Instant, Sample),
+        put: fn(&mut Queue<Box<Sample>>, Instant, Box<Sample>),
     ) {
         let settings = self.shared.settings;
         let now = Instant::now();
@@ -448,7 +456,7 @@ fn reason(error: &ProviderError) -> String {
 }
 
 /// One try: waits for room in the budget, sends, stores what came, and says how it ended.
-async fn attempt(shared: &Shared<'_>, mut sample: Sample) -> Result<Landed, RunError> {
+async fn attempt(shared: &Shared<'_>, mut sample: Box<Sample>) -> Result<Landed, RunError> {
     let settings = shared.settings;
     let with = shared.learned.borrow().clone();
     let landed = |sample, ended, headers, sent| Landed {

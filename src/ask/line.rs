@@ -70,8 +70,8 @@ impl Attempt<'_> {
         self,
         started: &Started,
         answer: &mut Result<Reply, ProviderError>,
-    ) -> Record {
-        let mut record = self.outline(started);
+    ) -> Box<Record> {
+        let mut record = Box::new(self.outline(started));
         fill(&mut record, self.model.price.as_ref(), answer);
         record.clock.in_flight_ms = millis(started.at.elapsed());
         record

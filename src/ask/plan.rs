@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::bank::Item;
-use crate::domain::{Condition, Conversation, Parameter, SampleKey, Sampling, Status};
+use crate::domain::{Condition, Conversation, KeyBase, Parameter, SampleKey, Sampling, Status};
 use crate::model::{Dialect, Model};
 use crate::store::Record;
 use crate::task::{RenderError, Task};
@@ -77,7 +77,7 @@ pub struct Job {
     /// Settings, with the seed of this sample.
     pub sampling: Sampling,
     /// The conversation with stand-ins for replies not known yet.
-    pub outline: Conversation,
+    pub outline: Arc<Conversation>,
     /// Replies of earlier turns that are stored.
     pub replies: Vec<String>,
     /// Attempts of the open turn that are stored.
@@ -107,14 +107,17 @@ impl Job {
     ///
     /// # Errors
     /// An earlier reply breaks the template.
-    pub fn conversation(&self, prefill: bool) -> Result<Conversation, RenderError> {
+    pub fn conversation(&self, prefill: bool) -> Result<Arc<Conversation>, RenderError> {
         if self.asks() == 1 {
-            return Ok(self.outline.clone());
+            return Ok(Arc::clone(&self.outline));
         }
         let rendered =
             self.task
                 .conversation(&self.item, self.condition, &self.replies, prefill)?;
-        Ok(rendered.map_or_else(Conversation::default, |(conversation, _)| conversation))
+        Ok(Arc::new(rendered.map_or_else(
+            Conversation::default,
+            |(conversation, _)| conversation,
+        )))
     }
 }
 
@@ -148,8 +151,9 @@ struct Turn {
 impl Stored {
     /// Takes note of a line. Failed attempts are counted and do not answer. Texts are kept only where a later ask may
     /// repeat them.
-    pub fn add(&mut self, record: Record, keep_text: bool) {
-        let turn = self.turns.entry((record.key, record.turn)).or_default();
+    pub fn add(&mut self, record: &Record, keep_text: bool) {
+        let place = (record.key.clone(), record.turn);
+        let turn = self.turns.entry(place).or_default();
         turn.attempts = turn.attempts.max(record.attempt);
         if !record.status.is_answer() {
             return;
@@ -172,7 +176,8 @@ impl Stored {
             .as_ref()
             .is_none_or(|(known, _)| *known != Status::Ok);
         if better {
-            let text = record.text.filter(|_| keep_text).unwrap_or_default();
+            let text = record.text.clone().filter(|_| keep_text);
+            let text = text.unwrap_or_default();
             turn.answer = Some((record.status, text));
         }
     }
@@ -241,13 +246,24 @@ pub fn plan(wanted: &Wanted<'_>, stored: &Stored) -> Result<Plan, PlanError> {
             let outline = wanted
                 .task
                 .outline(item, *condition, wanted.model.prefill)?;
+            let outline = Arc::new(outline);
+            // Epochs mostly share their settings, and so most of the work of a key.
+            let mut base: Option<(Sampling, KeyBase)> = None;
             for epoch in 1..=wanted.epochs {
                 let pair = wanted.before + place * wanted.epochs as usize + epoch as usize - 1;
                 if wanted.shard.is_some_and(|shard| !shard.holds(pair)) {
                     continue;
                 }
                 let mut sampling = sampling_of(wanted.model, &outline, epoch);
-                let key = SampleKey::new(&wanted.model.model_id, &sampling, &outline, epoch);
+                let key = match &base {
+                    Some((same, base)) if *same == sampling => base.key(epoch),
+                    _ => {
+                        let new = KeyBase::new(&wanted.model.model_id, &sampling, &outline);
+                        let key = new.key(epoch);
+                        base = Some((sampling.clone(), new));
+                        key
+                    }
+                };
                 let stored_turn = |turn| stored.turns.get(&(key.clone(), turn));
                 let replies: Vec<String> = (1..=turns)
                     .map_while(|turn| stored_turn(turn)?.answer.clone())
@@ -276,7 +292,7 @@ pub fn plan(wanted: &Wanted<'_>, stored: &Stored) -> Result<Plan, PlanError> {
                     epoch,
                     key,
                     sampling,
-                    outline: outline.clone(),
+                    outline: Arc::clone(&outline),
                     replies,
                     attempts: open.attempts,
                 });

@@ -77,7 +77,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     }
     let heard: Vec<Heard> = records
         .iter()
-        .map(|record| Heard::new(record.clone(), &bank, &tasks))
+        .map(|record| Heard::new(Box::new(record.clone()), &bank, &tasks))
         .collect();
     let (cells, _) = cells(&heard, &bank, &tasks);
     let samples: Vec<&CellSample<'_>> = cells.iter().flat_map(|cell| &cell.samples).collect();

@@ -166,7 +166,7 @@ pub(super) fn select(
 pub(super) fn hear(records: Vec<Record>, bank: &Bank, tasks: &Tasks) -> Vec<Heard> {
     records
         .into_iter()
-        .map(|record| Heard::new(record, bank, tasks).slim(tasks))
+        .map(|record| Heard::new(Box::new(record), bank, tasks).slim(tasks))
         .collect()
 }
 

@@ -19,5 +19,5 @@ pub use money::{Tokens, Usd, UsdPerMTok};
 pub use number::{NotPositive, Positive, grouped, plain, round_significant};
 pub use outcome::{Comparison, Loss, NoValue, Reading, Rule};
 pub use reply::{ErrorClass, Finish, Reply, Served, Status, TokenCounts};
-pub use sample::{Parameter, SampleKey, Sampling, Slot};
+pub use sample::{KeyBase, Parameter, SampleKey, Sampling, Slot};
 pub use tier::Tier;

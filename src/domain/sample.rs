@@ -113,14 +113,37 @@ impl SampleKey {
         conversation: &Conversation,
         epoch: u32,
     ) -> Self {
-        let sent = serde_json::json!([model_id, sampling, conversation, epoch]);
-        Self(blake3::hash(sent.to_string().as_bytes()).to_hex()[..32].to_owned())
+        KeyBase::new(model_id, sampling, conversation).key(epoch)
     }
 
     /// 32 hexadecimal digits.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// What the keys of all epochs of a prompt share, hashed once.
+#[derive(Debug, Clone)]
+pub struct KeyBase(blake3::Hasher);
+
+impl KeyBase {
+    /// Hashes what is sent; see [`SampleKey::new`].
+    #[must_use]
+    pub fn new(model_id: &str, sampling: &Sampling, conversation: &Conversation) -> Self {
+        let sent = serde_json::json!([model_id, sampling, conversation]).to_string();
+        let mut hasher = blake3::Hasher::new();
+        // The list stays open for the epoch.
+        hasher.update(&sent.as_bytes()[..sent.len() - 1]);
+        Self(hasher)
+    }
+
+    /// The key of an epoch.
+    #[must_use]
+    pub fn key(&self, epoch: u32) -> SampleKey {
+        let mut hasher = self.0.clone();
+        hasher.update(format!(",{epoch}]").as_bytes());
+        SampleKey(hasher.finalize().to_hex()[..32].to_owned())
     }
 }
 
@@ -148,6 +171,12 @@ mod tests {
         reworded.0[0].content.push(' ');
         let key = SampleKey::new("m", &plain, &conversation, 1);
         assert_eq!(key, SampleKey::new("m", &plain, &conversation, 1));
+        let whole = serde_json::json!(["m", plain, conversation, 1]).to_string();
+        assert!(
+            blake3::hash(whole.as_bytes())
+                .to_hex()
+                .starts_with(key.as_str())
+        );
         for other in [
             SampleKey::new("n", &plain, &conversation, 1),
             SampleKey::new("m", &warm, &conversation, 1),

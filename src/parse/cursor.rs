@@ -70,14 +70,20 @@ impl<'a> Cursor<'a> {
     /// Skips a word or phrase in any case, if it stands here with no letter or digit after it.
     pub(super) fn eat_phrase(&mut self, phrase: &str) -> bool {
         let rest = self.rest();
+        // Most phrases are told apart by their first letter.
+        if let (Some(want), Some(have)) = (phrase.bytes().next(), rest.bytes().next())
+            && want.is_ascii()
+            && have.is_ascii()
+            && !want.eq_ignore_ascii_case(&have)
+        {
+            return false;
+        }
         let mut end = 0;
         let wanted = phrase.chars();
         let mut given = rest.chars();
         for want in wanted {
             match given.next() {
-                Some(have) if have == want || have.to_lowercase().eq(want.to_lowercase()) => {
-                    end += have.len_utf8();
-                }
+                Some(have) if same_letter(have, want) => end += have.len_utf8(),
                 _ => return false,
             }
         }
@@ -90,5 +96,14 @@ impl<'a> Cursor<'a> {
 
     pub(super) fn eat_any_phrase(&mut self, phrases: &[&str]) -> bool {
         phrases.iter().any(|phrase| self.eat_phrase(phrase))
+    }
+}
+
+/// Whether two letters differ in their case at most.
+fn same_letter(a: char, b: char) -> bool {
+    if a.is_ascii() && b.is_ascii() {
+        a.eq_ignore_ascii_case(&b)
+    } else {
+        a == b || a.to_lowercase().eq(b.to_lowercase())
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! Nothing is ever converted. A noun that is not in the tables ("piano tuners") is what was asked for.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use super::cursor::Cursor;
 use super::scale;
 
@@ -460,7 +463,21 @@ fn negative_power<'a>(mut cursor: Cursor<'a>, asked: &Asked) -> Option<((Base, u
     None
 }
 
+/// Every letter that a name or symbol begins with, in both cases.
+static INITIALS: LazyLock<HashSet<char>> = LazyLock::new(|| {
+    let names = NAMES.iter().map(|(name, _)| *name);
+    let symbols = SYMBOLS.iter().map(|(symbol, _)| *symbol);
+    names
+        .chain(symbols)
+        .filter_map(|name| name.chars().next())
+        .flat_map(|c| c.to_lowercase().chain(c.to_uppercase()).chain([c]))
+        .collect()
+});
+
 fn base_at(cursor: &mut Cursor<'_>, asked: &Asked, symbols_freely: bool) -> Option<Base> {
+    if !INITIALS.contains(&cursor.peek()?) {
+        return None;
+    }
     for (name, base) in NAMES {
         if cursor.eat_phrase(name) {
             return Some(*base);

@@ -144,6 +144,9 @@ impl Allowance {
 /// The limits that a response's headers tell, in the words of `OpenAI` and of Anthropic.
 #[must_use]
 pub fn allowances(headers: &Headers, now: DateTime<Utc>) -> Vec<Allowance> {
+    if !headers.0.iter().any(|(name, _)| name.contains("ratelimit")) {
+        return Vec::new();
+    }
     let x = |kind: &str| {
         let get = |part: &str| headers.get(&format!("x-ratelimit-{part}-{kind}"));
         (get("limit"), get("remaining"), get("reset"))

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use strum::IntoEnumIterator;
 
 use super::samples::{Cell, Outcome, estimate};
-use super::stats::{Interval, bootstrap, bootstrap_by};
+use super::stats::{Interval, bootstrap_by, bootstrap_means};
 use crate::bank::{Bank, Item};
 use crate::domain::{Condition, ItemId, Loss, ModelName, TaskName, Tier};
 
@@ -315,12 +315,7 @@ fn copies(cell: &Cell<'_>, tier: Option<Tier>) -> (usize, usize) {
 fn score_item(cell: &Cell<'_>, item: &Item, anchored: bool) -> ItemScore {
     let low = estimate(cell, item, Condition::Low);
     let high = estimate(cell, item, Condition::High);
-    let anchor = |condition| {
-        cell.samples
-            .iter()
-            .find(|sample| sample.slot.item == item.id && sample.slot.condition == condition)
-            .and_then(|sample| sample.anchor)
-    };
+    let anchor = |condition| cell.of(item, condition).first()?.anchor;
     let index = match (low, high, anchor(Condition::Low), anchor(Condition::High)) {
         (Some(low), Some(high), Some(low_anchor), Some(high_anchor)) if anchored => {
             Some(index(low, high, low_anchor, high_anchor))
@@ -346,14 +341,14 @@ fn summarise(items: &[ItemScore]) -> TierScore {
     let scored = covered(indices.len(), items.len());
     let absolute: Vec<f64> = indices.iter().map(|index| index.abs()).collect();
     let mean = |values: &[f64]| scored.then(|| super::stats::mean(values));
-    let interval = |values: &[f64]| (scored && values.len() > 1).then(|| bootstrap(values));
+    let intervals = (scored && indices.len() > 1).then(|| bootstrap_means([&indices, &absolute]));
     TierScore {
         items: items.len(),
         usable: indices.len(),
         index: mean(&indices),
-        interval: interval(&indices),
+        interval: intervals.map(|[index, _]| index),
         sensitivity: mean(&absolute),
-        sensitivity_interval: interval(&absolute),
+        sensitivity_interval: intervals.map(|[_, sensitivity]| sensitivity),
         backlash: indices.iter().filter(|index| **index < BACKLASH).count(),
         moved: indices.iter().filter(|index| **index != 0.0).count(),
         copies: (0, 0),
@@ -416,6 +411,7 @@ fn settings_of(cell: &Cell<'_>) -> Vec<Settings> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::score::stats::bootstrap;
 
     #[test]
     fn the_worked_examples_of_the_post_hold() {

@@ -125,22 +125,30 @@ fn tokens_interval(tokens: &[(&str, f64)]) -> Option<Interval> {
         .iter()
         .filter_map(|(item, value)| Some((*value, items.binary_search(item).ok()?)))
         .collect();
-    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    // Replies of one item with the same count are one entry with a weight.
+    let mut weighted: Vec<(f64, usize, usize)> = Vec::new();
+    for (value, item) in sorted {
+        match weighted.last_mut() {
+            Some((known, place, n)) if *known == value && *place == item => *n += 1,
+            _ => weighted.push((value, item, 1)),
+        }
+    }
     (items.len() > 1).then(|| {
         bootstrap_by(items.len(), |drawn| {
             let mut times = vec![0_usize; items.len()];
             for item in drawn {
                 times[*item] += 1;
             }
-            let total: usize = sorted.iter().map(|(_, item)| times[*item]).sum();
+            let total: usize = weighted.iter().map(|(_, item, n)| times[*item] * n).sum();
             // The places of the two middle values; the same place if the number is odd.
             let at = |place: usize| {
                 let mut passed = 0;
-                let found = sorted.iter().find(|(_, item)| {
-                    passed += times[*item];
+                let found = weighted.iter().find(|(_, item, n)| {
+                    passed += times[*item] * n;
                     passed > place
                 });
-                found.map_or(f64::NAN, |(value, _)| *value)
+                found.map_or(f64::NAN, |(value, ..)| *value)
             };
             f64::midpoint(at((total - 1) / 2), at(total / 2))
         })

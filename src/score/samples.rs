@@ -1,9 +1,12 @@
 //! From stored attempts to one outcome for each slot of a cell.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::bank::{Bank, Item};
-use crate::domain::{Condition, Loss, ModelName, NoValue, Reading, SampleKey, Slot, Status, Tier};
+use crate::domain::{
+    Condition, Conversation, ItemId, Loss, ModelName, NoValue, Reading, SampleKey, Slot, Status,
+    TaskName, Tier,
+};
 use crate::parse::{Question, read_reply};
 use crate::store::Record;
 use crate::task::{Part, Task, Tasks};
@@ -11,14 +14,14 @@ use crate::task::{Part, Task, Tasks};
 /// A stored line and how its reply was read.
 #[derive(Debug, Clone)]
 pub struct Heard {
-    record: Record,
+    record: Box<Record>,
     reading: Option<Reading>,
 }
 
 impl Heard {
     /// Reads the reply of a line, if there is one and its task and question are known.
     #[must_use]
-    pub fn new(record: Record, bank: &Bank, tasks: &Tasks) -> Self {
+    pub fn new(record: Box<Record>, bank: &Bank, tasks: &Tasks) -> Self {
         let task = tasks.get(record.task.as_str());
         let reading = match (task, bank.get(&record.item)) {
             (Some(task), Some(item)) if record.status.is_answer() => {
@@ -95,6 +98,16 @@ pub struct Cell<'a> {
 }
 
 impl Cell<'_> {
+    /// The samples of an item under a condition.
+    pub(super) fn of(&self, item: &Item, condition: Condition) -> &[CellSample<'_>] {
+        let wanted = (&item.id, condition);
+        let place =
+            |sample: &CellSample<'_>| (&sample.slot.item, sample.slot.condition).cmp(&wanted);
+        let start = self.samples.partition_point(|sample| place(sample).is_lt());
+        let end = self.samples.partition_point(|sample| place(sample).is_le());
+        &self.samples[start..end]
+    }
+
     /// Highest epoch that was asked for.
     #[must_use]
     pub fn epochs(&self) -> u32 {
@@ -118,47 +131,47 @@ pub fn cells<'a>(
     tasks: &'a Tasks,
 ) -> (Vec<Cell<'a>>, BTreeMap<String, usize>) {
     let mut unknown = BTreeMap::new();
-    let mut sorted: BTreeMap<(ModelName, usize), BTreeMap<Slot, Vec<&'a Heard>>> = BTreeMap::new();
-    for heard in heard {
-        let record = &heard.record;
-        let place = tasks.0.iter().position(|task| task.name == record.task);
-        let Some(place) = place else {
+    let mut by_cell: BTreeMap<(&ModelName, usize), Vec<&'a Heard>> = BTreeMap::new();
+    let places: HashMap<&TaskName, usize> = tasks
+        .0
+        .iter()
+        .enumerate()
+        .map(|(place, task)| (&task.name, place))
+        .collect();
+    let items: HashMap<&ItemId, &Item> = bank.items.iter().map(|item| (&item.id, item)).collect();
+    for line in heard {
+        let record = &line.record;
+        let Some(place) = places.get(&record.task) else {
             *unknown.entry(format!("task {}", record.task)).or_default() += 1;
             continue;
         };
-        if bank.get(&record.item).is_none() {
+        if !items.contains_key(&record.item) {
             *unknown.entry(format!("item {}", record.item)).or_default() += 1;
             continue;
         }
-        sorted
-            .entry((record.model.clone(), place))
+        by_cell
+            .entry((&record.model, *place))
             .or_default()
-            .entry(record.slot())
-            .or_default()
-            .push(heard);
+            .push(line);
     }
-    let cells = sorted
+    let cells = by_cell
         .into_iter()
-        .map(|((model, place), slots)| {
+        .map(|((model, place), mut lines)| {
+            lines.sort_by(|a, b| order(&a.record).cmp(&order(&b.record)));
             let task = &tasks.0[place];
-            let samples = slots
-                .into_iter()
-                .filter_map(|(slot, mut lines)| {
-                    let item = bank.get(&slot.item)?;
-                    lines.sort_by_key(|line| {
-                        let record = &line.record;
-                        (
-                            &record.clock.started,
-                            record.turn,
-                            record.attempt,
-                            &record.request_id,
-                        )
-                    });
-                    Some(count(slot, &lines, task, item))
+            let mut wording = Wording {
+                task,
+                known: HashMap::new(),
+            };
+            let samples = lines
+                .chunk_by(|a, b| slot_of(&a.record) == slot_of(&b.record))
+                .filter_map(|lines| {
+                    let item = items.get(&lines[0].record.item)?;
+                    Some(count(lines[0].record.slot(), lines, &mut wording, item))
                 })
                 .collect();
             Cell {
-                model,
+                model: model.clone(),
                 task,
                 samples,
             }
@@ -167,8 +180,30 @@ pub fn cells<'a>(
     (cells, unknown)
 }
 
+/// The place of a line in its cell.
+fn slot_of(record: &Record) -> (&ItemId, Condition, u32) {
+    (&record.item, record.condition, record.epoch)
+}
+
+/// Lines in the order of their slots, and within a slot as they were asked.
+fn order(record: &Record) -> impl Ord + '_ {
+    (
+        slot_of(record),
+        &record.clock.started,
+        record.turn,
+        record.attempt,
+        &record.request_id,
+    )
+}
+
 /// Chooses the sample of a slot and reads it.
-fn count<'a>(slot: Slot, lines: &[&'a Heard], task: &Task, item: &Item) -> CellSample<'a> {
+fn count<'a>(
+    slot: Slot,
+    lines: &[&'a Heard],
+    wording: &mut Wording<'_>,
+    item: &Item,
+) -> CellSample<'a> {
+    let task = wording.task;
     let mut by_key: Vec<(&SampleKey, Vec<&'a Heard>)> = Vec::new();
     for line in lines {
         match by_key.iter_mut().find(|(key, _)| **key == line.record.key) {
@@ -180,7 +215,7 @@ fn count<'a>(slot: Slot, lines: &[&'a Heard], task: &Task, item: &Item) -> CellS
         .into_iter()
         .enumerate()
         .map(|(order, (_, lines))| {
-            let current = is_current(&lines, task, item);
+            let current = is_current(&lines, wording, item);
             let answered = answer(&lines, estimate_turn(task)).is_some();
             ((answered, current, order), lines)
         })
@@ -220,7 +255,31 @@ fn answer<'a>(lines: &[&'a Heard], turn: u32) -> Option<&'a Heard> {
         .copied()
 }
 
-fn is_current(lines: &[&Heard], task: &Task, item: &Item) -> bool {
+/// Conversations of one task, as its templates and questions give them today.
+#[derive(Debug)]
+struct Wording<'a> {
+    task: &'a Task,
+    /// Those of tasks with one ask are the same for every sample of an item and condition.
+    known: HashMap<(ItemId, Condition, bool), Option<Conversation>>,
+}
+
+impl Wording<'_> {
+    fn is_todays(&mut self, record: &Record, item: &Item, replies: &[String]) -> bool {
+        let prefill = record.sent.prefill.is_some();
+        let task = self.task;
+        let render = || {
+            let rendered = task.conversation(item, record.condition, replies, prefill);
+            Some(rendered.ok()??.0)
+        };
+        if task.asks().count() > 1 {
+            return render().as_ref() == Some(&record.conversation);
+        }
+        let place = (item.id.clone(), record.condition, prefill);
+        self.known.entry(place).or_insert_with(render).as_ref() == Some(&record.conversation)
+    }
+}
+
+fn is_current(lines: &[&Heard], wording: &mut Wording<'_>, item: &Item) -> bool {
     lines.iter().all(|line| {
         let record = &line.record;
         let replies: Option<Vec<String>> = (1..record.turn)
@@ -228,14 +287,7 @@ fn is_current(lines: &[&Heard], task: &Task, item: &Item) -> bool {
                 answer(lines, turn).map(|line| line.record.text.clone().unwrap_or_default())
             })
             .collect();
-        let prefill = record.sent.prefill.is_some();
-        replies
-            .and_then(|replies| {
-                task.conversation(item, record.condition, &replies, prefill)
-                    .ok()
-                    .flatten()
-            })
-            .is_some_and(|(conversation, _)| conversation == record.conversation)
+        replies.is_some_and(|replies| wording.is_todays(record, item, &replies))
     })
 }
 
@@ -277,11 +329,8 @@ pub(super) fn estimate(cell: &Cell<'_>, item: &Item, condition: Condition) -> Op
     let mut logs = 0.0;
     let mut only = None;
     let mut n = 0.0;
-    for sample in &cell.samples {
-        if sample.slot.item == item.id
-            && sample.slot.condition == condition
-            && let Outcome::Estimate(value) = sample.outcome
-        {
+    for sample in cell.of(item, condition) {
+        if let Outcome::Estimate(value) = sample.outcome {
             logs += value.ln();
             only = Some(value);
             n += 1.0;

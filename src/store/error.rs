@@ -41,7 +41,17 @@ pub enum StoreError {
         /// Newest version read here.
         newest: u32,
     },
+    /// Several lines were written in one go, and it failed.
+    #[error("{0}")]
+    Together(String),
     /// The thread that writes has ended early.
     #[error("the store's writer stopped")]
     WriterGone,
+}
+
+impl StoreError {
+    /// The same error for another line of the same write.
+    pub(super) fn again(&self) -> Self {
+        Self::Together(self.to_string())
+    }
 }

@@ -90,7 +90,7 @@ fn merge_file(
             if !line.ends_with(b"\n") {
                 line.push(b'\n');
             }
-            cell.append_line(&line)?;
+            cell.append_lines(&line)?;
             merged.added += 1;
         } else {
             merged.known += 1;

@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -19,6 +20,8 @@ const SYNC_EVERY: Duration = Duration::from_millis(200);
 pub struct CellFile {
     file: File,
     path: PathBuf,
+    /// Bytes in the file, which nobody else writes.
+    length: AtomicU64,
 }
 
 impl CellFile {
@@ -51,8 +54,14 @@ impl CellFile {
             Err(TryLockError::WouldBlock) => return Err(StoreError::Locked { path }),
             Err(TryLockError::Error(source)) => return Err(io("lock")(source)),
         }
-        let mut cell = Self { file, path };
+        let mut cell = Self {
+            file,
+            path,
+            length: AtomicU64::new(0),
+        };
         let warning = cell.mend_tail()?;
+        let length = cell.file.metadata().map_err(cell.error("read"))?.len();
+        cell.length = AtomicU64::new(length);
         Ok((cell, warning))
     }
 
@@ -140,29 +149,41 @@ impl CellFile {
         Ok(line)
     }
 
-    fn append(&self, record: &Record) -> Result<(), StoreError> {
-        let mut line = serde_json::to_vec(record)
-            .map_err(std::io::Error::other)
-            .map_err(self.error("encode a sample for"))?;
-        line.push(b'\n');
-        self.append_line(&line)
+    /// Adds a record to what is written next.
+    fn encode(&self, record: &Record, lines: &mut Vec<u8>) -> Result<(), StoreError> {
+        let whole = lines.len();
+        serde_json::to_writer(&mut *lines, record).map_err(|error| {
+            lines.truncate(whole);
+            self.error("encode a sample for")(std::io::Error::other(error))
+        })?;
+        lines.push(b'\n');
+        Ok(())
     }
 
-    /// Appends a line that ends with its line end.
-    pub(super) fn append_line(&self, line: &[u8]) -> Result<(), StoreError> {
-        // One write for the whole line: a kill tears at most this line.
-        let before = self.file.metadata().map_err(self.error("read"))?.len();
-        (&self.file).write_all(line).map_err(|source| {
+    /// Appends whole lines, each with its line end.
+    pub(super) fn append_lines(&self, lines: &[u8]) -> Result<(), StoreError> {
+        // One write for all: a kill tears at most the last line that gets through.
+        let before = self.length.load(Ordering::Relaxed);
+        (&self.file).write_all(lines).map_err(|source| {
             // Half a line must not stand before a later one.
             let _ = self.file.set_len(before);
             self.error("write")(source)
-        })
+        })?;
+        self.length
+            .store(before + lines.len() as u64, Ordering::Relaxed);
+        Ok(())
     }
 
     pub(super) fn sync(&self) -> Result<(), StoreError> {
         self.file.sync_data().map_err(self.error("sync"))
     }
 }
+
+/// How long the writer lets lines gather when they come in floods.
+const GATHER: Duration = Duration::from_micros(200);
+
+/// Lines that are written in one go, in bytes.
+const LARGE: usize = 256 * 1024;
 
 type Ack = oneshot::Sender<Result<(), StoreError>>;
 type Line = (usize, Box<Record>, Ack);
@@ -177,14 +198,15 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Takes over the files; a record is addressed by the file's place in the list.
+    /// Takes over the files; a record is addressed by the file's place in the list. `each` gets every record once it is
+    /// written.
     #[must_use]
-    pub fn start(files: Vec<CellFile>) -> Self {
+    pub fn start(files: Vec<CellFile>, each: impl FnMut(Box<Record>) + Send + 'static) -> Self {
         let (inbox, outbox) = mpsc::channel();
         let (written, to_sync) = mpsc::channel();
         let files = Arc::new(files);
         let syncing = Arc::clone(&files);
-        let writer = std::thread::spawn(move || write_all(&files, &outbox, &written));
+        let writer = std::thread::spawn(move || write_all(&files, &outbox, &written, each));
         let syncer = std::thread::spawn(move || sync_all(&syncing, &to_sync));
         Self {
             inbox: Some(inbox),
@@ -197,12 +219,12 @@ impl Recorder {
     ///
     /// # Errors
     /// The line could not be written.
-    pub async fn append(&self, file: usize, record: Record) -> Result<(), StoreError> {
+    pub async fn append(&self, file: usize, record: Box<Record>) -> Result<(), StoreError> {
         let (ack, done) = oneshot::channel();
         self.inbox
             .as_ref()
             .ok_or(StoreError::WriterGone)?
-            .send((file, Box::new(record), ack))
+            .send((file, record, ack))
             .map_err(|_| StoreError::WriterGone)?;
         done.await.map_err(|_| StoreError::WriterGone)?
     }
@@ -222,12 +244,49 @@ impl Recorder {
     }
 }
 
-fn write_all(files: &[CellFile], outbox: &mpsc::Receiver<Line>, written: &mpsc::Sender<usize>) {
-    for (file, record, ack) in outbox {
-        let result = files[file].append(&record);
+/// Writes what has come meanwhile in one go, so that a burst of replies costs few calls of the system.
+fn write_all(
+    files: &[CellFile],
+    outbox: &mpsc::Receiver<Line>,
+    written: &mpsc::Sender<usize>,
+    mut each: impl FnMut(Box<Record>),
+) {
+    let mut lines = Vec::new();
+    let mut next = outbox.recv().ok();
+    while let Some((file, record, ack)) = next.take() {
+        lines.clear();
+        lines.shrink_to(LARGE);
+        let mut group = Vec::new();
+        let mut add = |record: Box<Record>, ack: Ack| {
+            let encoded = files[file].encode(&record, &mut lines);
+            group.push((record, ack, encoded));
+            lines.len() < LARGE
+        };
+        let mut room = add(record, ack);
+        while room && next.is_none() {
+            match outbox.try_recv() {
+                Ok((other, record, ack)) if other == file => room = add(record, ack),
+                Ok(line) => next = Some(line),
+                Err(_) => break,
+            }
+        }
+        let result = files[file].append_lines(&lines);
         let _ = written.send(file);
-        // The asker may be gone after an interrupt; the line is written all the same.
-        let _ = ack.send(result);
+        let busy = group.len() > 1 || next.is_some();
+        for (record, ack, encoded) in group {
+            let result = encoded.and_then(|()| result.as_ref().map_err(StoreError::again).copied());
+            let kept = result.is_ok();
+            // The asker may be gone after an interrupt; the line is written all the same.
+            let _ = ack.send(result);
+            if kept {
+                each(record);
+            }
+        }
+        if busy && next.is_none() {
+            // In a flood of replies a moment's wait gathers many into one write.
+            std::thread::sleep(GATHER);
+        }
+        next = next.or_else(|| outbox.recv().ok());
     }
 }
 

@@ -12,9 +12,10 @@ use super::report::Asked;
 use super::selection::{CellPlan, Selection, plan_cells};
 use crate::ask::{self, Budget, Connections, Http, InProcessLane, Lane, Progress, Settings};
 use crate::cli::{CliError, output};
-use crate::domain::Parameter;
+use crate::domain::{Conversation, ModelName, Parameter};
 use crate::model::{Dialect, Model};
 use crate::provider::{Facts, Respondent, Scripted};
+use crate::score::Heard;
 use crate::store::{
     self, BatchLog, CellFile, Record, Recorder, StoreError, batch_log_path, cell_path,
 };
@@ -26,7 +27,11 @@ pub(super) async fn ask_all(args: &Args, selection: &Selection) -> Result<Asked,
     let mut logs = open_logs(args, selection)?;
     let files = open_files(args, selection, &logs)?;
     let paths: Vec<PathBuf> = files.iter().map(|file| file.path().to_owned()).collect();
-    let cells = plan_cells(args, selection, &logs, &args.again)?;
+    let mut cells = plan_cells(args, selection, &logs, &args.again)?;
+    let mut heard: Vec<Heard> = cells
+        .iter_mut()
+        .flat_map(|cell| cell.heard.drain(..))
+        .collect();
     let total: usize = cells.iter().map(|cell| cell.jobs.len()).sum();
     let batched: usize = cells.iter().map(|cell| cell.batched).sum();
     let live = logs.iter().flatten().any(|log| !log.live().is_empty());
@@ -47,6 +52,7 @@ pub(super) async fn ask_all(args: &Args, selection: &Selection) -> Result<Asked,
             summaries: Vec::new(),
             spent: budget.spent(),
             interrupted: false,
+            heard,
             batched: 0,
         });
     }
@@ -55,7 +61,15 @@ pub(super) async fn ask_all(args: &Args, selection: &Selection) -> Result<Asked,
     } else {
         lanes(args, selection, &backends, cells, &paths).await?
     };
-    let recorder = Recorder::start(files);
+    // Replies are read as they are written, so that nothing is read twice.
+    let (hear, hearing) = std::sync::mpsc::channel();
+    let (bank, tasks) = (
+        Arc::clone(&selection.bank),
+        Arc::clone(&selection.all_tasks),
+    );
+    let recorder = Recorder::start(files, move |record| {
+        let _ = hear.send(Heard::new(record, &bank, &tasks).slim(&tasks));
+    });
     let progress = Progress::new((total + batched) as u64, args.quiet);
     let stop = CancellationToken::new();
     let abort = CancellationToken::new();
@@ -96,10 +110,17 @@ pub(super) async fn ask_all(args: &Args, selection: &Selection) -> Result<Asked,
     progress.finish();
     recorder.finish().map_err(CliError::failed)?;
     let (summaries, running) = outcome?;
+    let asked: BTreeSet<&ModelName> = selection.models.iter().map(|model| &model.name).collect();
+    let new = hearing.into_iter().filter(|line| {
+        let record: &Record = line.record();
+        asked.contains(&record.model) && selection.tasks.iter().any(|task| task.name == record.task)
+    });
+    heard.extend(new);
     Ok(Asked {
         summaries,
         spent: budget.spent(),
         interrupted: stop.is_cancelled(),
+        heard,
         batched: running,
     })
 }
@@ -291,7 +312,7 @@ async fn respondent(
                 reference: job.item.reference,
                 anchor: job.item.anchor(job.condition),
             };
-            (job.outline.clone(), facts)
+            (Conversation::clone(&job.outline), facts)
         })
         .collect();
     Ok(Arc::new(

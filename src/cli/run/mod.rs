@@ -138,8 +138,9 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         estimate::dry_run(args, &selection)?;
         return Ok(Exit::Done);
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+    // One thread for all calls: they wait far more than they work, and what is woken on the same thread costs no switch
+    // of threads. The store writes on threads of its own, the engine computes on others.
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(CliError::failed)?;
@@ -148,7 +149,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     runtime.shutdown_background();
     report::report(args, &asked);
     let exit = report::exit_of(&asked);
-    match report::show_scores(args, &selection) {
+    match report::show_scores(&selection, &asked.heard) {
         // Who reads the scores may stop reading; how the run ended stays the same.
         Ok(()) | Err(CliError::Closed) => Ok(exit),
         Err(error) => Err(error),

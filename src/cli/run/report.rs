@@ -8,31 +8,19 @@ use crate::cli::{CliError, Exit, output};
 use crate::domain::{ErrorClass, Usd};
 use crate::publish::{cells_table, models_table};
 use crate::score::Heard;
-use crate::store::{self, cell_path};
 
 /// How the asking ended.
 pub(super) struct Asked {
     pub(super) summaries: Vec<ModelSummary>,
     pub(super) spent: Spent,
     pub(super) interrupted: bool,
+    /// Every line of the cells, those of this run included.
+    pub(super) heard: Vec<Heard>,
     /// Samples that sit in batches which run on.
     pub(super) batched: usize,
 }
 
-pub(super) fn show_scores(args: &Args, selection: &Selection) -> Result<(), CliError> {
-    let mut heard = Vec::new();
-    for model in &selection.models {
-        for task in &selection.tasks {
-            let path = cell_path(&args.store.store, &model.name, &task.name);
-            if path.is_file() {
-                store::read_file(&path, |record| {
-                    let line = Heard::new(record, &selection.bank, &selection.all_tasks);
-                    heard.push(line.slim(&selection.all_tasks));
-                })
-                .map_err(CliError::failed)?;
-            }
-        }
-    }
+pub(super) fn show_scores(selection: &Selection, heard: &[Heard]) -> Result<(), CliError> {
     if heard.is_empty() {
         return Ok(());
     }
@@ -44,7 +32,7 @@ pub(super) fn show_scores(args: &Args, selection: &Selection) -> Result<(), CliE
             .map(|item| Item::clone(item))
             .collect(),
     };
-    let scores = crate::score::score(&heard, &bank, &selection.all_tasks);
+    let scores = crate::score::score(heard, &bank, &selection.all_tasks);
     let cells: Vec<_> = scores.cells.iter().collect();
     let models: Vec<_> = scores.models.iter().collect();
     if bank.items.len() < selection.bank.items.len() {

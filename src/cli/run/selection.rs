@@ -10,6 +10,7 @@ use crate::cli::CliError;
 use crate::cli::workspace::{check_tasks, unknown};
 use crate::domain::{Status, Tier};
 use crate::model::{DEFAULT_MODEL, Model, Registry, resolve};
+use crate::score::Heard;
 use crate::store::{self, BatchLog, cell_path};
 use crate::task::{Task, Tasks};
 
@@ -21,8 +22,8 @@ pub(super) struct Selection {
     pub(super) models: Vec<Model>,
     pub(super) tasks: Vec<Arc<Task>>,
     pub(super) items: Vec<Arc<Item>>,
-    pub(super) bank: Bank,
-    pub(super) all_tasks: Tasks,
+    pub(super) bank: Arc<Bank>,
+    pub(super) all_tasks: Arc<Tasks>,
     #[cfg_attr(
         not(feature = "engine"),
         expect(dead_code, reason = "only the engine looks up weights")
@@ -36,6 +37,8 @@ pub(super) struct CellPlan {
     pub(super) task: Arc<Task>,
     pub(super) path: PathBuf,
     pub(super) stored: Stored,
+    /// The lines that are there, read.
+    pub(super) heard: Vec<Heard>,
     pub(super) jobs: Vec<Job>,
     pub(super) answered: usize,
     pub(super) batched: usize,
@@ -75,8 +78,8 @@ pub(super) fn selection(args: &Args) -> Result<Selection, CliError> {
         items: items(args, &bank)?,
         models,
         tasks,
-        bank,
-        all_tasks,
+        bank: Arc::new(bank),
+        all_tasks: Arc::new(all_tasks),
         registry,
     })
 }
@@ -135,11 +138,15 @@ pub(super) fn plan_cells(
         for task in &selection.tasks {
             let path = cell_path(&args.store.store, &model.name, &task.name);
             let mut stored = Stored::default();
+            let mut heard = Vec::new();
             let keep_text = task.asks().count() > 1;
             if path.is_file() {
                 store::read_file(&path, |record| {
                     if record.model == model.name {
-                        stored.add(record, keep_text);
+                        stored.add(&record, keep_text);
+                        let line =
+                            Heard::new(Box::new(record), &selection.bank, &selection.all_tasks);
+                        heard.push(line.slim(&selection.all_tasks));
                     }
                 })
                 .map_err(CliError::failed)?;
@@ -174,6 +181,7 @@ pub(super) fn plan_cells(
                 task: Arc::clone(task),
                 path,
                 stored,
+                heard,
                 jobs,
                 answered,
                 batched,

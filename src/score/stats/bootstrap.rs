@@ -15,29 +15,54 @@ pub const SEED: u64 = 1974;
 /// values give the same interval on every machine. Needs at least one value.
 #[must_use]
 pub fn bootstrap(values: &[f64]) -> Interval {
-    bootstrap_by(values.len(), |drawn| {
-        #[expect(clippy::cast_precision_loss, reason = "lengths lie below 2^53")]
-        let n = drawn.len() as f64;
-        drawn.iter().map(|at| values[*at]).sum::<f64>() / n
+    let [interval] = bootstrap_means([values]);
+    interval
+}
+
+/// As [`bootstrap`], for several values of each item, which are drawn together.
+///
+/// # Panics
+/// The lists differ in length.
+#[must_use]
+pub fn bootstrap_means<const K: usize>(values: [&[f64]; K]) -> [Interval; K] {
+    let n = values.first().map_or(0, |values| values.len());
+    assert!(values.iter().all(|values| values.len() == n));
+    bootstrap_all(n, |drawn| {
+        values.map(|values| {
+            #[expect(clippy::cast_precision_loss, reason = "lengths lie below 2^53")]
+            let n = drawn.len() as f64;
+            drawn.iter().map(|at| values[*at]).sum::<f64>() / n
+        })
     })
 }
 
 /// As [`bootstrap`], for any statistic of the drawn places.
 #[must_use]
 pub fn bootstrap_by(n: usize, statistic: impl Fn(&[usize]) -> f64) -> Interval {
+    let [interval] = bootstrap_all(n, |drawn| [statistic(drawn)]);
+    interval
+}
+
+fn bootstrap_all<const K: usize>(
+    n: usize,
+    statistics: impl Fn(&[usize]) -> [f64; K],
+) -> [Interval; K] {
     let mut rng = ChaCha12Rng::seed_from_u64(SEED);
     let mut drawn = vec![0; n];
-    let mut statistics: Vec<f64> = (0..RESAMPLES)
-        .map(|_| {
-            drawn.fill_with(|| rng.random_range(0..n));
-            statistic(&drawn)
-        })
-        .collect();
-    statistics.sort_by(f64::total_cmp);
-    Interval {
-        low: quantile(&statistics, 0.025),
-        high: quantile(&statistics, 0.975),
+    let mut columns = [(); K].map(|()| Vec::with_capacity(RESAMPLES));
+    for _ in 0..RESAMPLES {
+        drawn.fill_with(|| rng.random_range(0..n));
+        for (column, value) in columns.iter_mut().zip(statistics(&drawn)) {
+            column.push(value);
+        }
     }
+    columns.map(|mut column| {
+        column.sort_by(f64::total_cmp);
+        Interval {
+            low: quantile(&column, 0.025),
+            high: quantile(&column, 0.975),
+        }
+    })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 mod bootstrap;
 mod wilson;
 
-pub use bootstrap::{RESAMPLES, SEED, bootstrap, bootstrap_by};
+pub use bootstrap::{RESAMPLES, SEED, bootstrap, bootstrap_by, bootstrap_means};
 pub use wilson::wilson;
 
 /// A 95 % interval.
