@@ -1,8 +1,5 @@
 //! The program: everything is in the library.
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> std::process::ExitCode {
     // The tensor library asks for the number of cores before each product, by reading the system's list of processors,
     // unless this variable is set. Each worker of the engine computes on one thread anyway.

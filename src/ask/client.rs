@@ -1,6 +1,6 @@
 //! Sending one request and reading the whole response, against four clocks and a limit of size.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chrono::Utc;
@@ -30,6 +30,7 @@ pub struct Client {
     headers: HeaderMap,
     clocks: Clocks,
     large: Arc<Semaphore>,
+    last_address: Arc<Mutex<Option<(String, url::Url)>>>,
 }
 
 /// A response, with the leave to hold it if it is large. The leave goes once the reply is stored.
@@ -110,6 +111,7 @@ impl Client {
             headers,
             clocks,
             large,
+            last_address: Arc::default(),
         }
     }
 
@@ -117,10 +119,23 @@ impl Client {
     pub(super) async fn send(&self, request: WireRequest) -> Result<Received, ProviderError> {
         let builder = self
             .http
-            .post(&request.url)
+            .post(self.address(&request.url)?)
             .header("content-type", "application/json")
             .body(request.body);
         self.receive(request.url, builder, Some(LARGEST)).await
+    }
+
+    /// The address, parsed; that of one model rarely changes.
+    fn address(&self, text: &str) -> Result<url::Url, ProviderError> {
+        let mut last = self.last_address.lock().expect("no panic while parsing");
+        if let Some(known) = last.as_ref().filter(|known| known.0 == text) {
+            return Ok(known.1.clone());
+        }
+        let url = url::Url::parse(text).map_err(|error| {
+            ProviderError::local(ErrorClass::BadRequest, format!("{text}: {error}"))
+        })?;
+        *last = Some((text.to_owned(), url.clone()));
+        Ok(url)
     }
 
     /// Sends a call to a batch service and reads the body to its end, however large.

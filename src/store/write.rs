@@ -255,7 +255,6 @@ fn write_all(
     let mut next = outbox.recv().ok();
     while let Some((file, record, ack)) = next.take() {
         lines.clear();
-        lines.shrink_to(LARGE);
         let mut group = Vec::new();
         let mut add = |record: Box<Record>, ack: Ack| {
             let encoded = files[file].encode(&record, &mut lines);
@@ -273,14 +272,22 @@ fn write_all(
         let result = files[file].append_lines(&lines);
         let _ = written.send(file);
         let busy = group.len() > 1 || next.is_some();
+        let large = lines.len() >= LARGE;
         for (record, ack, encoded) in group {
             let result = encoded.and_then(|()| result.as_ref().map_err(StoreError::again).copied());
-            let kept = result.is_ok();
-            // The asker may be gone after an interrupt; the line is written all the same.
-            let _ = ack.send(result);
-            if kept {
+            let mut kept = result.is_ok().then_some(record);
+            // Whoever waits for a large record may bring the next, so it is let go first.
+            if large && let Some(record) = kept.take() {
                 each(record);
             }
+            // The asker may be gone after an interrupt; the line is written all the same.
+            let _ = ack.send(result);
+            if let Some(record) = kept {
+                each(record);
+            }
+        }
+        if large {
+            lines = Vec::new();
         }
         if busy && next.is_none() {
             // In a flood of replies a moment's wait gathers many into one write.
