@@ -86,13 +86,11 @@ impl Budget {
             tokio::pin!(freed);
             // Registered before the look, so that no release between the two is missed.
             freed.as_mut().enable();
+            if let Some(reserved) = self.reserve_now(most) {
+                return Some(reserved);
+            }
             {
                 let mut state = self.state.lock().expect("no panic while counting");
-                let planned = state.spent + state.reserved + most;
-                if self.limit.is_none_or(|limit| planned <= limit) {
-                    state.reserved = state.reserved + most;
-                    return Some(Reserved { budget: self, most });
-                }
                 if state.reserved.0 <= Decimal::ZERO {
                     state.reached = true;
                     return None;
@@ -100,6 +98,16 @@ impl Budget {
             }
             freed.await;
         }
+    }
+
+    /// Makes room without waiting, if there is some.
+    pub(super) fn reserve_now(&self, most: Usd) -> Option<Reserved<'_>> {
+        let mut state = self.state.lock().expect("no panic while counting");
+        let planned = state.spent + state.reserved + most;
+        self.limit.is_none_or(|limit| planned <= limit).then(|| {
+            state.reserved = state.reserved + most;
+            Reserved { budget: self, most }
+        })
     }
 
     /// Whether there is room for so much beside what is spent and reserved. Notes that the limit was reached if not.

@@ -18,6 +18,12 @@ use crate::provider::{
 /// A body above this waits until no other large one is in memory, in bytes.
 const LARGE: usize = 256 * 1024;
 
+/// A shorter key is a word such as "1" or "none" that a local server wants to see.
+const SHORTEST_KEY: usize = 8;
+
+/// Time for a file of a batch, which may be large.
+const TRANSFER: Duration = Duration::from_hours(1);
+
 /// A body above this is no reply to a question, in bytes.
 const LARGEST: usize = 16 * 1024 * 1024;
 
@@ -116,13 +122,25 @@ impl Client {
     }
 
     /// Sends a request and reads the body to its end.
-    pub(super) async fn send(&self, request: WireRequest) -> Result<Received, ProviderError> {
+    ///
+    /// `room` is how many times the usual output limit the reply may have: it gets as many times the time.
+    pub(super) async fn send(
+        &self,
+        request: WireRequest,
+        room: u32,
+    ) -> Result<Received, ProviderError> {
         let builder = self
             .http
             .post(self.address(&request.url)?)
             .header("content-type", "application/json")
             .body(request.body);
-        self.receive(request.url, builder, Some(LARGEST)).await
+        let clocks = Clocks {
+            total: self.clocks.total.saturating_mul(room),
+            first_byte: self.clocks.first_byte.saturating_mul(room),
+            ..self.clocks
+        };
+        self.receive(request.url, builder, clocks, Some(LARGEST))
+            .await
     }
 
     /// The address, parsed; that of one model rarely changes.
@@ -158,13 +176,19 @@ impl Client {
                 (url, self.http.post(url).multipart(form.part("file", part)))
             }
         };
-        self.receive(url.clone(), builder, None).await
+        let clocks = Clocks {
+            total: TRANSFER,
+            first_byte: TRANSFER,
+            ..self.clocks
+        };
+        self.receive(url.clone(), builder, clocks, None).await
     }
 
     async fn receive(
         &self,
         url: String,
         builder: reqwest::RequestBuilder,
+        clocks: Clocks,
         largest: Option<usize>,
     ) -> Result<Received, ProviderError> {
         let mut builder = builder.headers(self.headers.clone());
@@ -178,17 +202,20 @@ impl Client {
             builder = builder.header(name, value);
         }
         let sent = Instant::now();
-        let end = sent + self.clocks.total;
-        let first = end.min(sent + self.clocks.first_byte);
+        let mut end = sent + clocks.total;
+        let first = end.min(sent + clocks.first_byte);
         let mut response = match timeout_at(first, builder.send()).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return Err(connection_error(error, false)),
             Err(_) => {
-                return Err(self.ran_out(if first == end {
-                    Ran::Total
-                } else {
-                    Ran::FirstByte
-                }));
+                return Err(ran_out(
+                    clocks,
+                    if first == end {
+                        Ran::Total
+                    } else {
+                        Ran::FirstByte
+                    },
+                ));
             }
         };
         let status = response.status().as_u16();
@@ -199,12 +226,12 @@ impl Client {
         let mut last: Option<Instant> = None;
         loop {
             let (limit, clock) = match last {
-                Some(last) => (last + self.clocks.idle, Ran::Idle),
+                Some(last) => (last + clocks.idle, Ran::Idle),
                 None => (first, Ran::FirstByte),
             };
             let clock = if limit < end { clock } else { Ran::Total };
             let chunk = match timeout_at(limit.min(end), response.chunk()).await {
-                Err(_) => return Err(self.ran_out(clock)),
+                Err(_) => return Err(ran_out(clocks, clock)),
                 Ok(Err(error)) => return Err(connection_error(error, true)),
                 Ok(Ok(None)) => break,
                 Ok(Ok(Some(chunk))) => chunk,
@@ -227,8 +254,10 @@ impl Client {
             }
             if body.len() > LARGE && large.is_none() && largest.is_some() {
                 // The wait for other large bodies is ours, not the server's.
+                let waiting = Instant::now();
                 large = Arc::clone(&self.large).acquire_owned().await.ok();
                 last = Some(Instant::now());
+                end += waiting.elapsed();
             }
         }
         Ok(Received {
@@ -243,8 +272,16 @@ impl Client {
         })
     }
 
+    /// The key, unless it is so short that it stands anywhere by chance and hides nothing.
+    fn secret(&self) -> Option<&str> {
+        self.key
+            .as_ref()
+            .map(ExposeSecret::expose_secret)
+            .filter(|key| key.len() >= SHORTEST_KEY)
+    }
+
     fn read_headers(&self, headers: &HeaderMap) -> Headers {
-        let key = self.key.as_ref().map(ExposeSecret::expose_secret);
+        let key = self.secret();
         let clean = |value: &str| match key {
             Some(key) if value.contains(key) => value.replace(key, "[key]"),
             _ => value.to_owned(),
@@ -261,7 +298,7 @@ impl Client {
 
     /// Takes the key out of what a server sent back, before anybody reads it.
     fn redact(&self, body: Vec<u8>) -> Vec<u8> {
-        let Some(key) = self.key.as_ref().map(|key| key.expose_secret().as_bytes()) else {
+        let Some(key) = self.secret().map(str::as_bytes) else {
             return body;
         };
         let mut places = memchr::memmem::find_iter(&body, key).peekable();
@@ -278,20 +315,20 @@ impl Client {
         clean.extend_from_slice(&body[from..]);
         clean
     }
+}
 
-    fn ran_out(&self, clock: Ran) -> ProviderError {
-        let (limit, what) = match clock {
-            Ran::FirstByte => (self.clocks.first_byte, "no first byte"),
-            Ran::Idle => (self.clocks.idle, "nothing more"),
-            Ran::Total => (self.clocks.total, "no whole reply"),
-        };
-        ProviderError {
-            maybe_billed: true,
-            ..ProviderError::local(
-                ErrorClass::Timeout,
-                format!("{what} within {} s", limit.as_secs_f64()),
-            )
-        }
+fn ran_out(clocks: Clocks, clock: Ran) -> ProviderError {
+    let (limit, what) = match clock {
+        Ran::FirstByte => (clocks.first_byte, "no first byte"),
+        Ran::Idle => (clocks.idle, "nothing more"),
+        Ran::Total => (clocks.total, "no whole reply"),
+    };
+    ProviderError {
+        maybe_billed: true,
+        ..ProviderError::local(
+            ErrorClass::Timeout,
+            format!("{what} within {} s", limit.as_secs_f64()),
+        )
     }
 }
 

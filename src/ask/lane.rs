@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
-use std::time::Duration;
 
 use chrono::Utc;
 use futures::StreamExt;
@@ -11,20 +10,23 @@ use futures::stream::FuturesUnordered;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::attempt::{Ended, Landed, Sample, Shared, attempt};
 use super::backend::Http;
-use super::budget::{Charge, worst_case};
-use super::line::{Attempt, Started, cost};
+use super::learned::{Learned, Lesson};
 use super::pace::{Outage, Pace, Window};
 use super::plan::Job;
 use super::queue::Queue;
 use super::retry::{Action, action, attempts, backoff, wait};
 use super::run::{ModelSummary, RunError, Settings};
-use crate::domain::{Conversation, ErrorClass, Parameter, Reply, Usd};
-use crate::model::{Dialect, LimitField, Model};
-use crate::provider::{Call, Headers, ProviderError, read};
+use crate::domain::{ErrorClass, Parameter};
+use crate::model::Model;
+use crate::provider::ProviderError;
 
 /// Samples lost without any answer after which a model counts as out of reach.
 const HOPELESS: u32 = 3;
+
+/// Bytes of a token of plain English, about.
+const BYTES_A_TOKEN: usize = 4;
 
 /// Calls in flight at the start, and the most that it grows to, where nobody says.
 const WINDOW: (usize, usize) = (8, 64);
@@ -41,57 +43,6 @@ pub struct Lane {
     pub jobs: Vec<(usize, Job)>,
 }
 
-/// What the server's refusals have taught.
-#[derive(Debug, Clone)]
-struct Learned {
-    dropped: BTreeSet<Parameter>,
-    limit_field: LimitField,
-    renamed: bool,
-}
-
-/// What the calls in flight share.
-struct Shared<'a> {
-    model: &'a Model,
-    http: &'a Http,
-    settings: &'a Settings<'a>,
-    began: Instant,
-    /// Set when no further call of this model can succeed.
-    dead: CancellationToken,
-    learned: RefCell<Learned>,
-}
-
-/// A sample on its way.
-struct Sample {
-    file: usize,
-    job: Job,
-    /// From the start of the run to the first time its turn came.
-    queued: Option<Duration>,
-    waiting_since: Instant,
-    /// Failed tries at the open ask in this run.
-    tries: u32,
-}
-
-/// How a try ended.
-enum Ended {
-    Answered {
-        text: String,
-        output: Option<u64>,
-    },
-    Failed(ProviderError),
-    /// The run or the model was stopped before it was sent.
-    Stopped,
-    NoMoney,
-}
-
-/// A try that ended.
-struct Landed {
-    sample: Box<Sample>,
-    ended: Ended,
-    headers: Option<Headers>,
-    sent: Instant,
-    with: Learned,
-}
-
 /// Asks all jobs of a lane. `dead` stops the model, `provider` everything with the same key.
 pub(super) async fn run(
     lane: Lane,
@@ -105,17 +56,19 @@ pub(super) async fn run(
         settings,
         began,
         dead: provider.child_token(),
-        learned: RefCell::new(Learned {
-            dropped: lane.dropped,
-            limit_field: lane.model.provider.limit_field,
-            renamed: false,
-        }),
+        learned: RefCell::new(Learned::new(&lane.model, lane.dropped)),
     };
     let limits = &lane.model.limits;
     let (start, most) = match limits.concurrency {
         Some(concurrency) => (concurrency as usize, concurrency as usize),
         None => WINDOW,
     };
+    let bytes: usize = lane
+        .jobs
+        .iter()
+        .map(|(_, job)| job.outline.len_bytes())
+        .sum();
+    let prompt_tokens = (bytes / lane.jobs.len().max(1) / BYTES_A_TOKEN) as u64;
     let samples = lane.jobs.into_iter().map(|(file, job)| {
         Box::new(Sample {
             file,
@@ -138,6 +91,7 @@ pub(super) async fn run(
         any_answer: false,
         lost: 0,
         output: (0, 0),
+        prompt_tokens,
         summary: ModelSummary::new(lane.model.name.clone()),
     };
     driver.drive().await?;
@@ -157,6 +111,8 @@ struct Driver<'a> {
     lost: u32,
     /// Sum and number of the output tokens seen.
     output: (u64, u64),
+    /// Tokens of a prompt, about.
+    prompt_tokens: u64,
     summary: ModelSummary,
 }
 
@@ -164,7 +120,6 @@ impl Driver<'_> {
     async fn drive(&mut self) -> Result<(), RunError> {
         let shared = self.shared;
         let dead = &shared.dead;
-        let abort = &shared.settings.abort;
         let mut flying = FuturesUnordered::new();
         loop {
             let mut wake = None;
@@ -200,10 +155,6 @@ impl Driver<'_> {
             let running = !dead.is_cancelled();
             tokio::select! {
                 biased;
-                () = abort.cancelled() => {
-                    self.summary.not_asked += flying.len() as u64;
-                    break;
-                }
                 Some(landed) = flying.next(), if !flying.is_empty() => self.settle(landed?),
                 () = dead.cancelled(), if running => {}
                 () = sleep, if running => {}
@@ -216,33 +167,26 @@ impl Driver<'_> {
     /// Tokens that a call takes from the limit of a minute: the prompt, and the reply as the provider counts it
     /// beforehand. `OpenAI` counts the whole output limit, others what comes.
     fn tokens_of_a_call(&self) -> u64 {
-        const PROMPT: u64 = 150;
-        let model = self.shared.model;
-        let limit = u64::from(model.sampling.max_output_tokens.unwrap_or(0));
-        let whole = matches!(
-            model.provider.dialect,
-            Dialect::OpenaiChat | Dialect::OpenaiResponses
-        );
+        let limit = u64::from(self.shared.model.sampling.max_output_tokens.unwrap_or(0));
+        let whole = self.shared.http.base_url.contains("api.openai.com");
         let (sum, n) = self.output;
         let reply = if whole {
             limit
         } else {
             sum.checked_div(n).unwrap_or(limit)
         };
-        PROMPT + reply
+        self.prompt_tokens + reply
     }
 
     fn settle(&mut self, landed: Landed) {
         let Landed {
             mut sample,
             ended,
-            headers,
+            limits,
             sent,
             with,
         } = landed;
-        if let Some(headers) = headers {
-            self.pace.heed(&headers, self.shared.settings.max_wait);
-        }
+        self.pace.heed(&limits, self.shared.settings.max_wait);
         sample.waiting_since = Instant::now();
         match ended {
             Ended::Answered { text, output } => {
@@ -354,7 +298,9 @@ impl Driver<'_> {
         }
         // A server that was never heard and does not say that it is busy may not be one.
         if (self.any_answer || busy)
-            && let Some(pause) = self.outage.failed(sent, self.window.size())
+            && let Some(pause) = self
+                .outage
+                .failed(&sample.job.key, sent, self.window.size())
         {
             if self.outage.age() >= settings.patience {
                 let seconds = settings.patience.as_secs();
@@ -375,40 +321,26 @@ impl Driver<'_> {
         put(&mut self.queue, now + pause, sample);
     }
 
-    /// Leaves a refused parameter out from now on. False if that was tried, or cannot mend it.
+    /// Heeds the refusal of a parameter. False if that cannot mend the call.
     fn learn(&mut self, parameter: Parameter, with: &Learned) -> bool {
-        let mut learned = self.shared.learned.borrow_mut();
         let model = self.shared.model;
-        let say = |what: &str| {
-            self.shared
-                .settings
-                .progress
-                .say(&format!("{}: {what}", model.name));
-        };
-        if parameter == Parameter::MaxOutputTokens {
-            // Without any limit a reply could cost anything, so the limit takes its other name.
-            let newer = with.limit_field != learned.limit_field;
-            if newer || (!learned.renamed && model.provider.dialect == Dialect::OpenaiChat) {
-                if !newer {
-                    learned.renamed = true;
-                    learned.limit_field = learned.limit_field.other();
-                    say(&format!(
-                        "the server refuses {}; {} is sent instead",
-                        with.limit_field, learned.limit_field
-                    ));
-                }
-                return true;
+        let mut learned = self.shared.learned.borrow_mut();
+        let lesson = learned.learn(parameter, with, &model.sampling, model.provider.dialect);
+        let what = match lesson {
+            Lesson::Dropped => {
+                format!("the server refuses {parameter}; it is left out from now on, and recorded")
             }
-            return false;
-        }
-        if with.dropped.contains(&parameter) || !model.sampling.has(parameter) {
-            return false;
-        }
-        if learned.dropped.insert(parameter) {
-            say(&format!(
-                "the server refuses {parameter}; it is left out from now on, and recorded"
-            ));
-        }
+            Lesson::Renamed => format!(
+                "the server refuses {}; {} is sent instead",
+                with.limit_field, learned.limit_field
+            ),
+            Lesson::Known => return true,
+            Lesson::Nothing => return false,
+        };
+        self.shared
+            .settings
+            .progress
+            .say(&format!("{}: {what}", model.name));
         true
     }
 
@@ -440,125 +372,19 @@ fn reason(error: &ProviderError) -> String {
     match (error.resets, error.retry_after, error.class) {
         (Some(when), ..) => format!("{}; it is filled again {when}", error.message),
         (None, Some(wait), _) => {
-            let until = Utc::now() + chrono::Duration::from_std(wait).unwrap_or_default();
-            format!(
-                "{}; the server asks to wait until {}",
-                error.message,
-                until.format("%Y-%m-%d %H:%M UTC")
-            )
+            let until = chrono::Duration::from_std(wait)
+                .ok()
+                .and_then(|wait| Utc::now().checked_add_signed(wait))
+                .map_or_else(
+                    || "the end of days".to_owned(),
+                    |until| until.format("%Y-%m-%d %H:%M UTC").to_string(),
+                );
+            format!("{}; the server asks to wait until {until}", error.message)
         }
         (None, None, ErrorClass::Quota) => format!(
             "{}; the server does not say when it is filled again: see the provider's console",
             error.message
         ),
         (None, None, _) => error.message.clone(),
-    }
-}
-
-/// One try: waits for room in the budget, sends, stores what came, and says how it ended.
-async fn attempt(shared: &Shared<'_>, mut sample: Box<Sample>) -> Result<Landed, RunError> {
-    let settings = shared.settings;
-    let with = shared.learned.borrow().clone();
-    let landed = |sample, ended, headers, sent| Landed {
-        sample,
-        ended,
-        headers,
-        sent,
-        with: with.clone(),
-    };
-    let queued = *sample.queued.get_or_insert_with(|| shared.began.elapsed());
-    let conversation = match sample.job.conversation(shared.model.prefill) {
-        Ok(conversation) => conversation,
-        // The plan rendered every outline, so only a reply that breaks a template leads here.
-        Err(error) => {
-            let error = ProviderError::local(ErrorClass::BadRequest, error.to_string());
-            return Ok(landed(sample, Ended::Failed(error), None, Instant::now()));
-        }
-    };
-    let most = most(shared.model, &sample.job, &conversation);
-    let reserved = tokio::select! {
-        biased;
-        () = shared.dead.cancelled() => return Ok(landed(sample, Ended::Stopped, None, Instant::now())),
-        reserved = settings.budget.reserve(most) => reserved,
-    };
-    let Some(reserved) = reserved else {
-        return Ok(landed(sample, Ended::NoMoney, None, Instant::now()));
-    };
-    let job = &sample.job;
-    let sampling = job.sampling.without(&with.dropped);
-    let flight = settings.progress.flight(|| {
-        format!(
-            "{}, {}, {}, {}",
-            shared.model.name, job.task.name, job.item.id, job.condition
-        )
-    });
-    let started = Started::now(queued, sample.waiting_since.elapsed());
-    let sent = Instant::now();
-    let request = shared.http.dialect.request(&Call {
-        base_url: &shared.http.base_url,
-        model_id: &shared.model.model_id,
-        conversation: &conversation,
-        sampling: &sampling,
-        limit_field: with.limit_field,
-        stream: shared.model.limits.stream.unwrap_or(false),
-    });
-    let (mut answer, headers, large) = tokio::select! {
-        received = shared.http.client.send(request) => match received {
-            Err(error) => (Err(error), None, None),
-            Ok(received) => {
-                let headers = received.response.headers.clone();
-                let answer = read(shared.http.dialect.as_ref(), received.response);
-                (answer, Some(headers), received.large)
-            }
-        },
-        () = settings.abort.cancelled() => {
-            reserved.settle(Charge::Unknown);
-            return Ok(landed(sample, Ended::Stopped, None, sent));
-        }
-    };
-    drop(flight);
-    let attempt = Attempt {
-        model: shared.model,
-        job,
-        conversation: &conversation,
-        sampling: &sampling,
-        dropped: &with.dropped,
-    };
-    let charge = charge(shared.model, &answer);
-    // The next ask may repeat the reply.
-    let text = match &answer {
-        Ok(reply) if job.asks() > 1 => reply.text.clone(),
-        _ => String::new(),
-    };
-    let record = attempt.record(&started, &mut answer);
-    settings.recorder.append(sample.file, record).await?;
-    drop(large);
-    reserved.settle(charge);
-    let ended = match answer {
-        Ok(reply) => Ended::Answered {
-            text,
-            output: reply.tokens.output.map(|tokens| tokens.0),
-        },
-        Err(error) => Ended::Failed(error),
-    };
-    Ok(landed(sample, ended, headers, sent))
-}
-
-/// The most that a call can cost; nothing where no price is known.
-fn most(model: &Model, job: &Job, conversation: &Conversation) -> Usd {
-    model.price.as_ref().map_or_else(Usd::default, |price| {
-        let limit = job.sampling.max_output_tokens.unwrap_or(u32::MAX);
-        worst_case(price, conversation.len_bytes(), conversation.0.len(), limit)
-    })
-}
-
-/// What an attempt cost: the larger of what was computed and what was reported.
-fn charge(model: &Model, answer: &Result<Reply, ProviderError>) -> Charge {
-    match answer {
-        Ok(reply) => cost(model.price.as_ref(), reply, false)
-            .max(reply.cost_reported)
-            .map_or(Charge::Unknown, Charge::Known),
-        Err(error) if error.maybe_billed => Charge::Unknown,
-        Err(_) => Charge::Free,
     }
 }

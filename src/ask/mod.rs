@@ -3,12 +3,14 @@
 //! [`plan`] is pure, and so are [`action`] and [`worst_case`]. [`run`] keeps to limits and clocks, retries what is
 //! transient, and hands every attempt to the store before it counts. It knows neither dialects nor scores.
 
+mod attempt;
 mod backend;
 mod batch;
 mod budget;
 mod client;
 mod in_process;
 mod lane;
+mod learned;
 mod line;
 mod pace;
 mod plan;
@@ -24,6 +26,7 @@ pub use budget::{Budget, Spent, worst_case};
 pub use client::{Client, Connections};
 pub use in_process::InProcessLane;
 pub use lane::Lane;
+pub use learned::{Learned, Lesson};
 pub use line::half;
 pub use plan::{Job, Plan, PlanError, Shard, Stored, Wanted, plan, sampling_of};
 pub use probe::{Probe, probe};

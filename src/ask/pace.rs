@@ -1,14 +1,15 @@
 //! How fast one model is asked: limits a minute, pauses that the server asks for, calls in flight.
 
+use std::collections::HashSet;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use chrono::Utc;
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use tokio::time::Instant;
 
-use crate::provider::{Headers, allowances};
+use crate::domain::SampleKey;
+use crate::provider::Allowance;
 
 /// Share of a minute's limit that may be started at once: late wake-ups are made up for, and no more.
 const BURST: f64 = 1.0 / 600.0;
@@ -30,10 +31,9 @@ impl Rate {
         }
     }
 
-    /// Takes `n` permits, or says how long to wait for them.
+    /// Takes `n` permits, at most as many as the burst, or says how long to wait for them.
     fn take(&self, n: NonZeroU32) -> Result<(), Duration> {
-        // More than the limiter can ever give at once is asked for as what it can.
-        match self.limiter.check_n(n.min(self.burst)) {
+        match self.limiter.check_n(n) {
             Ok(Ok(())) | Err(_) => Ok(()),
             Ok(Err(not_until)) => Err(not_until.wait_time_from(DefaultClock::default().now())),
         }
@@ -49,8 +49,8 @@ pub(super) struct Pace {
     fixed_requests: bool,
     fixed_tokens: bool,
     paused: Option<Instant>,
-    /// Whether the tokens of the next call are paid while its request still waits.
-    tokens_paid: bool,
+    /// Tokens of the next call that still wait for their permits; `None` before they are counted.
+    owed: Option<u64>,
 }
 
 /// Some permits; at least one.
@@ -106,17 +106,19 @@ impl Pace {
             }
             self.paused = None;
         }
-        if let Some(rate) = &self.tokens
-            && !self.tokens_paid
-        {
-            let tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
-            rate.take(NonZeroU32::new(tokens).unwrap_or(NonZeroU32::MIN))?;
-            self.tokens_paid = true;
+        if let Some(rate) = &self.tokens {
+            let owed = self.owed.get_or_insert(tokens);
+            // More than may start at once is paid in parts, so that a large call waits for all of its tokens.
+            while let Some(part) = NonZeroU32::new(u32::try_from(*owed).unwrap_or(u32::MAX)) {
+                let part = part.min(rate.burst);
+                rate.take(part)?;
+                *owed -= u64::from(part.get());
+            }
         }
         if let Some(rate) = &self.requests {
             rate.take(NonZeroU32::MIN)?;
         }
-        self.tokens_paid = false;
+        self.owed = None;
         Ok(())
     }
 
@@ -127,8 +129,8 @@ impl Pace {
     }
 
     /// Heeds the limits that a server tells in the headers of a response.
-    pub(super) fn heed(&mut self, headers: &Headers, max_wait: Duration) {
-        for allowance in allowances(headers, Utc::now()) {
+    pub(super) fn heed(&mut self, allowances: &[Allowance], max_wait: Duration) {
+        for allowance in allowances {
             if let Some(limit) = allowance.per_minute().map(permits) {
                 match (allowance.tokens, self.fixed_requests, self.fixed_tokens) {
                     (false, false, _) => self.limit_requests(limit),
@@ -169,6 +171,9 @@ pub(super) struct Window {
 /// Answers after which their mean time says something.
 const SETTLED: u32 = 16;
 
+/// How fast the smallest mean is forgotten, per answer.
+const DRIFT: f64 = 1.001;
+
 /// A server that takes so many times longer only lets more calls queue up.
 const SLOWER: f64 = 2.0;
 
@@ -208,7 +213,8 @@ impl Window {
         if self.answers < SETTLED {
             return;
         }
-        self.smallest = self.smallest.min(mean);
+        // It drifts up, so that longer replies of a later task are no slower server for ever.
+        self.smallest = (self.smallest * DRIFT).min(mean);
         // A hundredth of a second is noise of the network.
         if mean > SLOWER * self.smallest.max(0.01) {
             return;
@@ -236,7 +242,8 @@ impl Window {
 /// Failure after failure without an answer: one call at a time is sent, at growing distances, until one is answered.
 #[derive(Debug, Default)]
 pub(super) struct Outage {
-    failures: usize,
+    /// The samples that failed in a row: one that always fails is no outage.
+    failed: HashSet<SampleKey>,
     since: Option<Instant>,
     probes: u32,
 }
@@ -257,12 +264,17 @@ impl Outage {
         self.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// Counts the failure of a call that was sent at `sent`; from `limit` of them in a row on it is an outage. Gives
+    /// Counts the failure of a call that was sent at `sent`; from `limit` samples in a row on it is an outage. Gives
     /// the wait before the next probe; calls that were in flight when it began add nothing to it.
-    pub(super) fn failed(&mut self, sent: Instant, limit: usize) -> Option<Duration> {
-        self.failures += 1;
+    pub(super) fn failed(
+        &mut self,
+        sample: &SampleKey,
+        sent: Instant,
+        limit: usize,
+    ) -> Option<Duration> {
+        self.failed.insert(sample.clone());
         match self.since {
-            None if self.failures < limit.max(5) => return None,
+            None if self.failed.len() < limit.max(5) => return None,
             None => self.since = Some(Instant::now()),
             Some(since) if sent < since => return Some(Duration::ZERO),
             Some(_) => {}
@@ -275,7 +287,11 @@ impl Outage {
 
 #[cfg(test)]
 mod tests {
+    use chrono::Utc;
+
     use super::*;
+    use crate::domain::{Conversation, Sampling};
+    use crate::provider::{Headers, allowances};
 
     #[test]
     fn the_window_halves_once_a_round_and_grows_back() {
@@ -305,7 +321,7 @@ mod tests {
         for _ in 0..500 {
             window.grow(Duration::from_secs_f64(window.size));
         }
-        assert!(window.size() <= 24, "{}", window.size());
+        assert!(window.size() <= 48, "{}", window.size());
     }
 
     #[test]
@@ -317,7 +333,7 @@ mod tests {
         ]);
         let max_wait = Duration::from_mins(5);
         let mut pace = Pace::default();
-        pace.heed(&headers, max_wait);
+        pace.heed(&allowances(&headers, Utc::now()), max_wait);
         pace.take(1).unwrap();
         let wait = pace.take(1).unwrap_err();
         assert!(
@@ -325,7 +341,7 @@ mod tests {
             "{wait:?}"
         );
         let mut fixed = Pace::new(NonZeroU32::new(60), None);
-        fixed.heed(&headers, max_wait);
+        fixed.heed(&allowances(&headers, Utc::now()), max_wait);
         fixed.take(1).unwrap();
         assert!(fixed.take(1).unwrap_err() > Duration::from_millis(900));
     }
@@ -340,26 +356,38 @@ mod tests {
             ),
         ]);
         let mut pace = Pace::default();
-        pace.heed(&headers, Duration::from_mins(5));
+        pace.heed(&allowances(&headers, Utc::now()), Duration::from_mins(5));
         assert!(pace.take(1).unwrap_err() > Duration::from_secs(15));
         let mut pace = Pace::new(None, NonZeroU32::new(6000));
         pace.take(1000).unwrap();
         assert!(pace.take(500).unwrap_err() > Duration::from_secs(4));
+        // A call above the burst of 1,000 is not cheaper than it is: 2,000 more tokens take 20 seconds.
+        let mut pace = Pace::new(None, NonZeroU32::new(6000));
+        let wait = pace.take(3000).unwrap_err();
+        assert!(wait > Duration::from_secs(9), "{wait:?}");
+        assert_eq!(pace.owed, Some(2000));
     }
 
     #[test]
     fn an_outage_begins_after_failures_in_a_row_and_ends_with_an_answer() {
         let mut outage = Outage::default();
         let sent = Instant::now();
-        assert!((0..7).all(|_| outage.failed(sent, 8).is_none()));
-        assert_eq!(outage.failed(sent, 8), Some(Duration::from_secs(1)));
-        assert_eq!(outage.failed(sent, 8), Some(Duration::ZERO));
+        let key =
+            |epoch| SampleKey::new("m", &Sampling::default(), &Conversation::default(), epoch);
+        // One sample that always fails is none.
+        assert!((0..20).all(|_| outage.failed(&key(1), sent, 8).is_none()));
+        assert!((2..8).all(|n| outage.failed(&key(n), sent, 8).is_none()));
         assert_eq!(
-            outage.failed(Instant::now(), 8),
+            outage.failed(&key(8), sent, 8),
+            Some(Duration::from_secs(1))
+        );
+        assert_eq!(outage.failed(&key(9), sent, 8), Some(Duration::ZERO));
+        assert_eq!(
+            outage.failed(&key(9), Instant::now(), 8),
             Some(Duration::from_secs(2))
         );
         assert!(outage.is_on());
         outage.over();
-        assert!(!outage.is_on() && outage.failed(sent, 8).is_none());
+        assert!(!outage.is_on() && outage.failed(&key(1), sent, 8).is_none());
     }
 }

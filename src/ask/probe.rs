@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use chrono::Utc;
 
 use super::backend::Http;
+use super::learned::{Learned, Lesson};
 use super::retry::{Action, action};
 use crate::domain::{Conversation, ErrorClass, Parameter, Reply, Role, Usd};
-use crate::model::{Dialect, Model};
+use crate::model::Model;
 use crate::provider::{Allowance, Call, ProviderError, allowances, read};
 
 /// Most tokens of the reply; a model that thinks may need them for one word.
@@ -65,21 +66,21 @@ pub async fn probe(model: &Model, http: &Http) -> Probe {
     conversation.say(Role::User, "Reply with the word ok and nothing else.");
     let mut asked = model.sampling.clone();
     asked.max_output_tokens = Some(asked.max_output_tokens.unwrap_or(LIMIT).min(LIMIT));
-    let mut dropped: BTreeSet<Parameter> = <Parameter as strum::IntoEnumIterator>::iter()
+    let unsupported = <Parameter as strum::IntoEnumIterator>::iter()
         .filter(|parameter| asked.has(*parameter) && !http.dialect.supports(*parameter))
         .collect();
-    let mut limit_field = model.provider.limit_field;
+    let mut learned = Learned::new(model, unsupported);
     loop {
-        let sampling = asked.without(&dropped);
+        let sampling = asked.without(&learned.dropped);
         let request = http.dialect.request(&Call {
             base_url: &http.base_url,
             model_id: &model.model_id,
             conversation: &conversation,
             sampling: &sampling,
-            limit_field,
+            limit_field: learned.limit_field,
             stream: false,
         });
-        let (answer, limits) = match http.client.send(request).await {
+        let (answer, limits) = match http.client.send(request, 1).await {
             Err(error) => (Err(error), Vec::new()),
             Ok(received) => {
                 let limits = allowances(&received.response.headers, Utc::now());
@@ -89,17 +90,9 @@ pub async fn probe(model: &Model, http: &Http) -> Probe {
         if let Err(error) = &answer
             && let Action::Drop(parameter) = action(error, std::time::Duration::MAX)
         {
-            let renames = parameter == Parameter::MaxOutputTokens
-                && model.provider.dialect == Dialect::OpenaiChat
-                && limit_field == model.provider.limit_field;
-            if renames {
-                limit_field = limit_field.other();
-                continue;
-            }
-            if parameter != Parameter::MaxOutputTokens
-                && asked.has(parameter)
-                && dropped.insert(parameter)
-            {
+            let with = learned.clone();
+            let lesson = learned.learn(parameter, &with, &asked, model.provider.dialect);
+            if matches!(lesson, Lesson::Dropped | Lesson::Renamed) {
                 continue;
             }
         }
@@ -111,7 +104,7 @@ pub async fn probe(model: &Model, http: &Http) -> Probe {
             answer,
             cost,
             limits,
-            dropped,
+            dropped: learned.dropped,
         };
     }
 }

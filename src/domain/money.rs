@@ -32,7 +32,10 @@ impl Mul<UsdPerMTok> for Tokens {
     type Output = Usd;
 
     fn mul(self, price: UsdPerMTok) -> Usd {
-        Usd((Decimal::from(self.0) * price.0 / Decimal::from(1_000_000)).normalize())
+        // A wild count is a wild sum, not the end of the program.
+        let for_a_million = Decimal::from(self.0).saturating_mul(price.0);
+        let one_in_a_million = Decimal::new(1, 6);
+        Usd(for_a_million.saturating_mul(one_in_a_million).normalize())
     }
 }
 
@@ -40,7 +43,7 @@ impl Add for Usd {
     type Output = Usd;
 
     fn add(self, other: Usd) -> Usd {
-        Usd((self.0 + other.0).normalize())
+        Usd(self.0.saturating_add(other.0).normalize())
     }
 }
 
@@ -71,5 +74,8 @@ mod tests {
         let price = UsdPerMTok("0.20".parse().unwrap());
         assert_eq!(Tokens(1_000_000) * price, Usd("0.2".parse().unwrap()));
         assert_eq!((Tokens(45) * price).0.to_string(), "0.000009");
+        let most = Usd(Decimal::MAX);
+        assert_eq!(most + most, most);
+        let _ = Tokens(u64::MAX) * UsdPerMTok(Decimal::MAX);
     }
 }

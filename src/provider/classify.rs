@@ -101,6 +101,16 @@ const PER_MINUTE: [&str; 4] = [
     "rate_limit_exceeded",
 ];
 
+const RATE: [&str; 7] = [
+    "rate limit",
+    "rate_limit",
+    "rate-limit",
+    "ratelimit",
+    "rate limited",
+    "too many requests",
+    "429",
+];
+
 const AUTH: [&str; 9] = [
     "api key not valid",
     "api_key_invalid",
@@ -151,6 +161,16 @@ const NO_MODEL: [&str; 5] = [
     "has been retired",
 ];
 
+const TOO_LARGE: [&str; 7] = [
+    "too large",
+    "too high",
+    "at most",
+    "maximum",
+    "exceeds",
+    "less than or equal",
+    "must be <=",
+];
+
 const REFUSED_PARAMETER: [&str; 11] = [
     "unsupported_parameter",
     "unsupported_value",
@@ -194,7 +214,7 @@ pub(super) fn classify(status: u16, json: Option<&Value>, message: &str) -> Verd
         300..=399 => Verdict::new(ErrorClass::BadRequest, Scope::Model),
         // A failure inside a success that names no status.
         200..300 if said.any(&["overloaded", "unavailable"]) => call(ErrorClass::Overload),
-        200..300 if said.any(&["rate", "429"]) => call(ErrorClass::Rate),
+        200..300 if said.any(&RATE) => call(ErrorClass::Rate),
         200..300 | 500.. => call(ErrorClass::Server),
         _ => call(ErrorClass::BadRequest),
     }
@@ -202,17 +222,26 @@ pub(super) fn classify(status: u16, json: Option<&Value>, message: &str) -> Verd
 
 /// What the words of the body settle, whatever the status says.
 fn by_words(status: u16, said: &Said) -> Option<Verdict> {
-    // Servers in trouble quote anything; their words are taken for what they are only where a client is at fault.
-    let at_fault = (200..500).contains(&status);
-    if !at_fault {
-        return None;
+    let settled = |class, scope| Some(Verdict::new(class, scope));
+    if matches!(status, 408 | 409) || status >= 500 {
+        // Servers in trouble quote anything: only the codes of an empty account and a wrong key count.
+        return if said.any(&[
+            "insufficient_quota",
+            "credit_balance_exhausted",
+            "credit balance is too low",
+        ]) {
+            settled(ErrorClass::Quota, Scope::Provider)
+        } else if said.any(&["invalid_api_key", "api_key_invalid", "incorrect api key"]) {
+            settled(ErrorClass::Auth, Scope::Provider)
+        } else {
+            None
+        };
     }
     if matches!(status, 200..300 | 400 | 402 | 403 | 429)
         && let Some(verdict) = quota(status, said)
     {
         return Some(verdict);
     }
-    let settled = |class, scope| Some(Verdict::new(class, scope));
     if status == 429 {
         return settled(ErrorClass::Rate, Scope::Call);
     }
@@ -234,12 +263,18 @@ fn by_words(status: u16, said: &Said) -> Option<Verdict> {
     if matches!(status, 400 | 404 | 422) {
         let named = said.param.as_deref().and_then(parameter_named);
         let phrase = said.any(&REFUSED_PARAMETER);
-        let parameter = named.or_else(|| {
-            // Without a field for it, the message names the parameter in quotes or at its start.
-            (phrase || said.any(&["invalid_request_error", "invalid_argument"]))
-                .then(|| parameter_quoted(&said.words))
-                .flatten()
-        });
+        let parameter = named
+            .or_else(|| {
+                // Without a field for it, the message names the parameter in quotes or at its start.
+                (phrase || said.any(&["invalid_request_error", "invalid_argument"]))
+                    .then(|| parameter_quoted(&said.words))
+                    .flatten()
+            })
+            .or_else(|| phrase.then(|| parameter_bare(&said.words)).flatten());
+        if parameter == Some(Parameter::MaxOutputTokens) && said.any(&TOO_LARGE) {
+            // The name is fine, the number is not: another call with a smaller one may be.
+            return settled(ErrorClass::BadRequest, Scope::Call);
+        }
         if parameter.is_some() || (phrase && status != 404) {
             return Some(Verdict {
                 parameter,
@@ -254,7 +289,7 @@ fn by_words(status: u16, said: &Said) -> Option<Verdict> {
 }
 
 fn quota(status: u16, said: &Said) -> Option<Verdict> {
-    if status == 429 && said.any(&PER_DAY) {
+    if matches!(status, 403 | 429) && said.any(&PER_DAY) {
         let google = said.any(&["googleapis", "resource_exhausted"]);
         return Some(Verdict {
             resets: google.then_some("at midnight Pacific time"),
@@ -293,6 +328,7 @@ const WIRE_NAMES: [(Parameter, &[&str]); 5] = [
         Parameter::ReasoningEffort,
         &[
             "reasoning_effort",
+            "reasoningeffort",
             "reasoning",
             "effort",
             "thinking",
@@ -314,6 +350,18 @@ fn parameter_named(field: &str) -> Option<Parameter> {
         .iter()
         .find(|(_, names)| field.split('.').any(|part| names.contains(&part)))
         .map(|(parameter, _)| *parameter)
+}
+
+/// The parameter that a message names among its words.
+fn parameter_bare(words: &str) -> Option<Parameter> {
+    if words.contains("thinking level") || words.contains("thinking budget") {
+        return Some(Parameter::ReasoningEffort);
+    }
+    words
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        // "Thinking" and "reasoning" alone may be part of a model's name or of prose.
+        .filter(|word| !matches!(*word, "thinking" | "reasoning" | "think" | "effort"))
+        .find_map(parameter_named)
 }
 
 /// The parameter that a message names: quoted, or before a colon at its start.
@@ -379,6 +427,8 @@ mod tests {
             (410, "gone", ErrorClass::NoModel),
             (302, "", ErrorClass::BadRequest),
             (200, "upstream is rate limited", ErrorClass::Rate),
+            (200, "Failed to generate", ErrorClass::Server),
+            (403, "Key limit exceeded (daily limit)", ErrorClass::Quota),
         ] {
             assert_eq!(
                 class(status, &error(message)),
@@ -392,6 +442,18 @@ mod tests {
                 &json!({"error": {"code": 502, "message": "bad gateway"}})
             ),
             ErrorClass::Server
+        );
+        assert_eq!(
+            class(
+                500,
+                &json!({"error": {"code": "insufficient_quota", "message": "no"}})
+            ),
+            ErrorClass::Quota
+        );
+        let large = json!({"error": {"param": "max_tokens", "message": "max_tokens is too large: 32000. This model supports at most 16384 tokens."}});
+        assert_eq!(
+            (class(400, &large), verdict(400, &large).scope),
+            (ErrorClass::BadRequest, Scope::Call)
         );
         assert_eq!(
             class(
@@ -428,6 +490,14 @@ mod tests {
             (
                 json!({"error": {"message": "Unrecognized request argument supplied: foo"}}),
                 None,
+            ),
+            (
+                json!({"error": {"message": "Model grok-4.20-0309-reasoning does not support parameter reasoningEffort."}}),
+                Some(Parameter::ReasoningEffort),
+            ),
+            (
+                json!({"error": {"code": 400, "message": "Thinking level is not supported for this model.", "status": "INVALID_ARGUMENT"}}),
+                Some(Parameter::ReasoningEffort),
             ),
         ] {
             let verdict = verdict(400, &body);

@@ -101,6 +101,8 @@ impl ProviderError {
             no_retry: response.headers.get("x-should-retry") == Some("false"),
             parameter,
             resets,
+            // Whoever stands in between may give up on a model that answers all the same.
+            maybe_billed: matches!(response.status, 200..300 | 408 | 504 | 524),
             body: Some(beginning(&response.body)),
             ..Self::local(class, "")
         }

@@ -42,7 +42,10 @@ pub(super) fn documents(content_type: &str, body: &str) -> Documents {
     }
 }
 
-/// The JSON of each event, without comments and the closing word; `None` if one is broken.
+/// The word that closes many a stream; among the events it is a text.
+pub(super) const DONE: &str = "[DONE]";
+
+/// The JSON of each event, without comments; `None` if one is broken.
 ///
 /// Source: the event stream format of the HTML standard, section 9.2.6; several data lines make one event.
 fn event_data(body: &str) -> Option<Vec<Value>> {
@@ -55,9 +58,10 @@ fn event_data(body: &str) -> Option<Vec<Value>> {
             }
             data.push_str(more.strip_prefix(' ').unwrap_or(more));
         } else if line.is_empty() && !data.is_empty() {
-            if data.trim() != "[DONE]" {
-                events.push(serde_json::from_str(&data).ok()?);
-            }
+            events.push(match data.trim() {
+                DONE => Value::from(DONE),
+                data => serde_json::from_str(data).ok()?,
+            });
             data.clear();
         }
     }
@@ -80,7 +84,8 @@ mod tests {
             Documents::Stream(vec![json!({"a": 1}), json!({"a": 2})])
         );
         let sse = ": waiting\n\nevent: x\ndata: {\"a\":\ndata: 1}\n\ndata: [DONE]\n\n";
-        assert_eq!(documents("", sse), Documents::Stream(vec![json!({"a": 1})]));
+        let events = vec![json!({"a": 1}), json!(DONE)];
+        assert_eq!(documents("", sse), Documents::Stream(events));
         for broken in ["", "<html>", "{\"a\":", "data: {\"a\":"] {
             assert_eq!(documents("text/plain", broken), Documents::None, "{broken}");
         }

@@ -4,6 +4,7 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use super::batch::{BatchApi, OPENAI_CHAT};
+use super::events::DONE;
 use super::tokens::{Reported, normalise};
 use super::{Call, Dialect, WireRequest, add_extra, joined_parts, set, take, text};
 use crate::domain::{Finish, Reply, Served, Status, Usd};
@@ -117,6 +118,7 @@ impl Dialect for OpenaiChat {
         let mut whole = json!({});
         let mut message = json!({"role": "assistant"});
         let mut finish = Value::Null;
+        let done = events.last().is_some_and(|event| event == DONE);
         for mut event in events {
             let mut choice = take(&mut event, "/choices/0");
             for field in ["content", "reasoning_content", "reasoning", "refusal"] {
@@ -137,8 +139,8 @@ impl Dialect for OpenaiChat {
                 keep(&mut whole[field], take(&mut event, &format!("/{field}")));
             }
         }
-        // A stream that neither ends nor counts broke off.
-        let ended = !finish.is_null() || !whole["usage"].is_null();
+        // A stream without an end broke off, whatever it counted on the way.
+        let ended = done || !finish.is_null();
         whole["choices"] = json!([{"message": message, "finish_reason": finish}]);
         ended.then_some(whole)
     }
@@ -269,10 +271,8 @@ mod tests {
     #[test]
     fn a_stream_that_breaks_off_is_no_reply() {
         let delta = |text: &str| json!({"choices": [{"delta": {"content": text}}]});
-        assert!(
-            OpenaiChat
-                .assemble(vec![delta("EST"), delta("IM")])
-                .is_none()
-        );
+        let mut counted = delta("IM");
+        counted["usage"] = json!({"prompt_tokens": 3, "completion_tokens": 2});
+        assert!(OpenaiChat.assemble(vec![delta("EST"), counted]).is_none());
     }
 }

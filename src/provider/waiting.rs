@@ -36,8 +36,12 @@ pub(super) fn wait_of(response: &Response, json: Option<&Value>) -> Option<Durat
         None => None,
     };
     // Up, never down: a server that counts exactly refuses a call that comes too early.
-    told.and_then(|seconds| Duration::try_from_secs_f64((seconds * 1000.0).ceil() / 1000.0).ok())
+    told.filter(|seconds| *seconds <= LONGEST)
+        .and_then(|seconds| Duration::try_from_secs_f64((seconds * 1000.0).ceil() / 1000.0).ok())
 }
+
+/// Ten years, in seconds: a longer wait is a time in another unit, and no hint.
+const LONGEST: f64 = 3.2e8;
 
 fn number(text: &str) -> Option<f64> {
     text.trim()
@@ -224,6 +228,7 @@ mod tests {
             None
         );
         assert_eq!(wait(&[("retry-after", "soon")], &none), None);
+        assert_eq!(wait(&[("retry-after", "1768478430000000")], &none), None);
         assert_eq!(wait(&[("retry-after", "-3")], &none), None);
         let body = json!({"error": {"details": [{"retryDelay": "3.5s"}]}});
         assert_eq!(wait(&[], &body), Some(3.5));

@@ -1,0 +1,187 @@
+//! One try at one ask over HTTP: room in the budget, the call, the line of the store.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::backend::Http;
+use super::budget::{Charge, worst_case};
+use super::learned::Learned;
+use super::line::{Attempt, Started, cost};
+use super::plan::Job;
+use super::run::{RunError, Settings};
+use crate::domain::{Conversation, ErrorClass, Reply, Usd};
+use crate::model::Model;
+use crate::provider::{Allowance, Call, ProviderError, allowances, read};
+
+/// What the calls in flight share.
+pub(super) struct Shared<'a> {
+    pub(super) model: &'a Model,
+    pub(super) http: &'a Http,
+    pub(super) settings: &'a Settings<'a>,
+    pub(super) began: Instant,
+    /// Set when no further call of this model can succeed.
+    pub(super) dead: CancellationToken,
+    pub(super) learned: RefCell<Learned>,
+}
+
+/// A sample on its way.
+pub(super) struct Sample {
+    pub(super) file: usize,
+    pub(super) job: Job,
+    /// From the start of the run to the first time its turn came.
+    pub(super) queued: Option<Duration>,
+    pub(super) waiting_since: Instant,
+    /// Failed tries at the open ask in this run.
+    pub(super) tries: u32,
+}
+
+/// How a try ended.
+pub(super) enum Ended {
+    Answered {
+        text: String,
+        output: Option<u64>,
+    },
+    Failed(ProviderError),
+    /// The run or the model was stopped before it was sent.
+    Stopped,
+    NoMoney,
+}
+
+/// A try that ended.
+pub(super) struct Landed {
+    pub(super) sample: Box<Sample>,
+    pub(super) ended: Ended,
+    /// What the headers tell of the server's limits.
+    pub(super) limits: Vec<Allowance>,
+    pub(super) sent: Instant,
+    pub(super) with: Learned,
+}
+
+/// One try: waits for room in the budget, sends, stores what came, and says how it ended.
+pub(super) async fn attempt(
+    shared: &Shared<'_>,
+    mut sample: Box<Sample>,
+) -> Result<Landed, RunError> {
+    let settings = shared.settings;
+    let with = shared.learned.borrow().clone();
+    let landed = |sample, ended, limits, sent| Landed {
+        sample,
+        ended,
+        limits,
+        sent,
+        with: with.clone(),
+    };
+    let queued = *sample.queued.get_or_insert_with(|| shared.began.elapsed());
+    let conversation = match sample.job.conversation(shared.model.prefill) {
+        Ok(conversation) => conversation,
+        // The plan rendered every outline, so only a reply that breaks a template leads here.
+        Err(error) => {
+            let error = ProviderError::local(ErrorClass::BadRequest, error.to_string());
+            return Ok(landed(
+                sample,
+                Ended::Failed(error),
+                Vec::new(),
+                Instant::now(),
+            ));
+        }
+    };
+    let most = most(shared.model, &sample.job, &conversation);
+    let reserved = if let Some(reserved) = settings.budget.reserve_now(most) {
+        Some(reserved)
+    } else {
+        tokio::select! {
+            biased;
+            () = shared.dead.cancelled() => return Ok(landed(sample, Ended::Stopped, Vec::new(), Instant::now())),
+            reserved = settings.budget.reserve(most) => reserved,
+        }
+    };
+    let Some(reserved) = reserved else {
+        return Ok(landed(sample, Ended::NoMoney, Vec::new(), Instant::now()));
+    };
+    let job = &sample.job;
+    let sampling = job.sampling.without(&with.dropped);
+    let flight = settings.progress.flight(|| {
+        format!(
+            "{}, {}, {}, {}",
+            shared.model.name, job.task.name, job.item.id, job.condition
+        )
+    });
+    let started = Started::now(queued, sample.waiting_since.elapsed());
+    let sent = Instant::now();
+    let usual = shared.model.sampling.max_output_tokens.unwrap_or(1).max(1);
+    let room = sampling
+        .max_output_tokens
+        .unwrap_or(usual)
+        .div_ceil(usual)
+        .max(1);
+    let request = shared.http.dialect.request(&Call {
+        base_url: &shared.http.base_url,
+        model_id: &shared.model.model_id,
+        conversation: &conversation,
+        sampling: &sampling,
+        limit_field: with.limit_field,
+        stream: shared.model.limits.stream.unwrap_or(false),
+    });
+    let (mut answer, limits, large) = tokio::select! {
+        received = shared.http.client.send(request, room) => match received {
+            Err(error) => (Err(error), Vec::new(), None),
+            Ok(received) => {
+                let limits = allowances(&received.response.headers, received.response.received);
+                let answer = read(shared.http.dialect.as_ref(), received.response);
+                (answer, limits, received.large)
+            }
+        },
+        () = settings.abort.cancelled() => {
+            reserved.settle(Charge::Unknown);
+            return Ok(landed(sample, Ended::Stopped, Vec::new(), sent));
+        }
+    };
+    drop(flight);
+    let attempt = Attempt {
+        model: shared.model,
+        job,
+        conversation: &conversation,
+        sampling: &sampling,
+        dropped: &with.dropped,
+    };
+    let charge = charge(shared.model, &answer);
+    // The next ask may repeat the reply.
+    let text = match &answer {
+        Ok(reply) if job.asks() > 1 => reply.text.clone(),
+        _ => String::new(),
+    };
+    let record = attempt.record(&started, &mut answer);
+    settings.recorder.append(sample.file, record).await?;
+    drop(large);
+    reserved.settle(charge);
+    let ended = match answer {
+        Ok(reply) => Ended::Answered {
+            text,
+            output: reply.tokens.output.map(|tokens| tokens.0),
+        },
+        Err(error) => Ended::Failed(error),
+    };
+    Ok(landed(sample, ended, limits, sent))
+}
+
+/// The most that a call can cost; nothing where no price is known.
+fn most(model: &Model, job: &Job, conversation: &Conversation) -> Usd {
+    model.price.as_ref().map_or_else(Usd::default, |price| {
+        let limit = job.sampling.max_output_tokens.unwrap_or(u32::MAX);
+        worst_case(price, conversation.len_bytes(), conversation.0.len(), limit)
+    })
+}
+
+/// What an attempt cost: the larger of what was computed and what was reported.
+fn charge(model: &Model, answer: &Result<Reply, ProviderError>) -> Charge {
+    match answer {
+        Ok(reply) => cost(model.price.as_ref(), reply, false)
+            .max(reply.cost_reported)
+            .map_or(Charge::Unknown, Charge::Known),
+        Err(error) if error.maybe_billed => Charge::Unknown,
+        Err(_) => Charge::Free,
+    }
+}
