@@ -1,8 +1,10 @@
 //! One try at one ask over HTTP: room in the budget, the call, the line of the store.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
+use rust_decimal::Decimal;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -12,7 +14,7 @@ use super::learned::Learned;
 use super::line::{Attempt, Started, cost};
 use super::plan::Job;
 use super::run::{RunError, Settings};
-use crate::domain::{Conversation, ErrorClass, Reply, Usd};
+use crate::domain::{Conversation, ErrorClass, Reply, Sampling, Usd};
 use crate::model::Model;
 use crate::provider::{Allowance, Call, ProviderError, allowances, read};
 
@@ -24,6 +26,8 @@ pub(super) struct Shared<'a> {
     pub(super) began: Instant,
     /// Set when no further call of this model can succeed.
     pub(super) dead: CancellationToken,
+    /// How many times its worst case the dearest call so far cost, at least 1: some servers bill what no limit holds.
+    pub(super) stretch: Cell<Decimal>,
     pub(super) learned: RefCell<Learned>,
 }
 
@@ -89,6 +93,7 @@ pub(super) async fn attempt(
         }
     };
     let most = most(shared.model, &sample.job, &conversation);
+    let most = Usd(most.0.saturating_mul(shared.stretch.get()));
     let reserved = if let Some(reserved) = settings.budget.reserve_now(most) {
         Some(reserved)
     } else {
@@ -111,34 +116,14 @@ pub(super) async fn attempt(
     });
     let started = Started::now(queued, sample.waiting_since.elapsed());
     let sent = Instant::now();
-    let usual = shared.model.sampling.max_output_tokens.unwrap_or(1).max(1);
-    let room = sampling
-        .max_output_tokens
-        .unwrap_or(usual)
-        .div_ceil(usual)
-        .max(1);
-    let request = shared.http.dialect.request(&Call {
-        base_url: &shared.http.base_url,
-        model_id: &shared.model.model_id,
-        conversation: &conversation,
-        sampling: &sampling,
-        limit_field: with.limit_field,
-        stream: shared.model.limits.stream.unwrap_or(false),
-    });
-    let (mut answer, limits, large) = tokio::select! {
-        received = shared.http.client.send(request, room) => match received {
-            Err(error) => (Err(error), Vec::new(), None),
-            Ok(received) => {
-                let limits = allowances(&received.response.headers, received.response.received);
-                let answer = read(shared.http.dialect.as_ref(), received.response);
-                (answer, limits, received.large)
-            }
-        },
+    let exchanged = tokio::select! {
+        exchanged = exchange(shared, &conversation, &sampling, &with) => exchanged,
         () = settings.abort.cancelled() => {
             reserved.settle(Charge::Unknown);
             return Ok(landed(sample, Ended::Stopped, Vec::new(), sent));
         }
     };
+    let (mut answer, limits, large) = exchanged;
     drop(flight);
     let attempt = Attempt {
         model: shared.model,
@@ -148,6 +133,13 @@ pub(super) async fn attempt(
         dropped: &with.dropped,
     };
     let charge = charge(shared.model, &answer);
+    if let Charge::Known(cost) = charge
+        && cost > most
+        && most.0 > Decimal::ZERO
+    {
+        let times = (cost.0 / most.0).saturating_mul(shared.stretch.get());
+        shared.stretch.set(times);
+    }
     // The next ask may repeat the reply.
     let text = match &answer {
         Ok(reply) if job.asks() > 1 => reply.text.clone(),
@@ -165,6 +157,46 @@ pub(super) async fn attempt(
         Err(error) => Ended::Failed(error),
     };
     Ok(landed(sample, ended, limits, sent))
+}
+
+/// One call: the reply or why there is none, the limits in the headers, and the leave to hold a large body.
+async fn exchange(
+    shared: &Shared<'_>,
+    conversation: &Conversation,
+    sampling: &Sampling,
+    with: &Learned,
+) -> (
+    Result<Reply, ProviderError>,
+    Vec<Allowance>,
+    Option<OwnedSemaphorePermit>,
+) {
+    let Http {
+        dialect,
+        client,
+        base_url,
+    } = shared.http;
+    let request = dialect.request(&Call {
+        base_url,
+        model_id: &shared.model.model_id,
+        conversation,
+        sampling,
+        limit_field: with.limit_field,
+        stream: shared.model.limits.stream.unwrap_or(false),
+    });
+    // A reply that may be longer than usual may take longer.
+    let usual = shared.model.sampling.max_output_tokens.unwrap_or(1).max(1);
+    let room = sampling.max_output_tokens.unwrap_or(usual).div_ceil(usual);
+    match client.send(request, room.max(1)).await {
+        Err(error) => (Err(error), Vec::new(), None),
+        Ok(received) => {
+            let limits = allowances(&received.response.headers, received.response.received);
+            let mut answer = read(dialect.as_ref(), received.response);
+            if let Ok(reply) = &mut answer {
+                client.redact_reply(reply);
+            }
+            (answer, limits, received.large)
+        }
+    }
 }
 
 /// The most that a call can cost; nothing where no price is known.

@@ -112,9 +112,8 @@ impl Http {
         let dialect = dialect_of(model.provider.dialect)
             .ok_or_else(|| BackendError::NoAddress(model.name.to_string()))?;
         let clocks = model.clocks();
-        let http = connections.get(clocks.connect)?;
         Ok(Self {
-            client: Client::new(http, key, dialect.as_ref(), clocks, connections.large()),
+            client: Client::new(connections, key, dialect.as_ref(), clocks)?,
             dialect,
             base_url,
         })

@@ -1,7 +1,8 @@
 //! Asking by batch: handed over, written down, waited for, collected. A batch outlives the program.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use chrono::Utc;
 use serde_json::Value;
@@ -9,17 +10,26 @@ use tokio_util::sync::CancellationToken;
 
 use super::backend::Http;
 use super::budget::{Budget, Charge, worst_case};
+use super::learned::Learned;
 use super::line::{Attempt, Started, fill, half};
 use super::plan::Job;
 use super::progress::Progress;
 use super::retry::{Action, action};
-use crate::domain::{ErrorClass, Parameter, Usd};
+use crate::domain::{ErrorClass, Parameter, SampleKey, Usd};
 use crate::model::Model;
 use crate::provider::{
     Batch, BatchApi, BatchCall, BatchEntry, BatchState, Call, Headers, ProviderError, Response,
     read,
 };
-use crate::store::{BatchLog, LiveBatch, Record, Recorder, StoreError};
+use crate::store::{
+    self, BatchLog, LiveBatch, Record, Recorder, StoreError, cell_path, known_batches,
+};
+
+/// Looks at results that are not whole before a run lets go of them.
+const LOOKS: u32 = 5;
+
+/// Most pages of a list of batches that are looked through.
+const PAGES: usize = 50;
 
 /// How far apart our clock and the service's may be, in seconds.
 const CLOCKS_APART: i64 = 300;
@@ -32,6 +42,8 @@ pub struct BatchLane<'a> {
     pub http: &'a Http,
     /// What is under way.
     pub log: &'a mut BatchLog,
+    /// What the server's refusals have taught.
+    pub learned: Learned,
     /// The file of the recorder for a line.
     pub file_of: &'a (dyn Fn(&Record) -> Option<usize> + Sync),
 }
@@ -48,8 +60,14 @@ pub struct BatchSettings<'a> {
     pub max_wait: Duration,
     /// Time between two looks at a batch.
     pub poll: Duration,
+    /// Longest time that a service may be out of order.
+    pub patience: Duration,
+    /// The store.
+    pub store: &'a Path,
     /// Stops waiting; batches run on.
     pub stop: CancellationToken,
+    /// Drops calls in flight.
+    pub abort: CancellationToken,
 }
 
 /// What was collected.
@@ -84,6 +102,9 @@ pub enum BatchError {
         /// The log.
         log: String,
     },
+    /// What is left to ask cannot be told.
+    #[error("{0}")]
+    Plan(String),
     /// The store can no longer be written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -97,36 +118,45 @@ impl BatchLane<'_> {
             .ok_or_else(|| BatchError::NotTaken(self.model.name.to_string()))
     }
 
-    async fn call(&self, call: &BatchCall) -> Result<String, ProviderError> {
-        let response = self.http.client.send_batch(call).await?.response;
+    async fn call(
+        &self,
+        call: &BatchCall,
+        settings: &BatchSettings<'_>,
+    ) -> Result<String, ProviderError> {
+        let received = tokio::select! {
+            received = self.http.client.send_batch(call) => received?,
+            () = settings.abort.cancelled() => {
+                return Err(ProviderError::local(ErrorClass::Connection, "interrupted"));
+            }
+        };
+        let response = received.response;
         if !(200..300).contains(&response.status) {
             return Err(ProviderError::from_response(&response, None));
         }
         Ok(String::from_utf8_lossy(&response.body).into_owned())
     }
 
-    async fn json(&self, call: &BatchCall) -> Result<Value, ProviderError> {
-        let body = self.call(call).await?;
-        serde_json::from_str(&body).map_err(|_| {
-            ProviderError::local(ErrorClass::BadBody, "the batch service sent no JSON")
-        })
-    }
-
-    /// Looks at a call again and again until it succeeds, fails for good, or the run stops (`None`).
+    /// Makes a call again and again until it succeeds, fails for good, or the run stops (`None`). Without `wait` once.
     async fn patiently(
         &self,
         call: &BatchCall,
+        wait: bool,
         settings: &BatchSettings<'_>,
     ) -> Result<Option<String>, ProviderError> {
+        let began = Instant::now();
         loop {
-            let error = match self.call(call).await {
+            let error = match self.call(call, settings).await {
                 Ok(body) => return Ok(Some(body)),
                 Err(error) => error,
             };
-            if !matches!(
+            if settings.stop.is_cancelled() {
+                return Ok(None);
+            }
+            let passing = matches!(
                 action(&error, settings.max_wait),
                 Action::Retry | Action::RetryLast
-            ) {
+            );
+            if !passing || !wait || began.elapsed() >= settings.patience {
                 return Err(error);
             }
             settings.progress.say(&format!(
@@ -140,15 +170,14 @@ impl BatchLane<'_> {
         }
     }
 
-    /// Hands jobs over as one batch or more, as far as the budget has room. Gives back the reservations by tag, and
-    /// how many jobs were left out for want of money.
+    /// Hands jobs over as one batch or more, as far as the budget has room, which `held` keeps. Gives the number of jobs
+    /// that were left out for want of it.
     ///
     /// # Errors
     /// The service refuses; nothing that it took is forgotten.
     pub async fn submit<'b>(
         &mut self,
         jobs: &[Job],
-        dropped: &BTreeSet<Parameter>,
         settings: &BatchSettings<'b>,
         held: &mut Held<'b>,
     ) -> Result<usize, BatchError> {
@@ -176,13 +205,13 @@ impl BatchLane<'_> {
                 left_out += 1;
                 continue;
             }
-            let sampling = job.sampling.without(dropped);
+            let sampling = job.sampling.without(&self.learned.dropped);
             let request = self.http.dialect.request(&Call {
                 base_url: &self.http.base_url,
                 model_id: &self.model.model_id,
                 conversation: &conversation,
                 sampling: &sampling,
-                limit_field: self.model.provider.limit_field,
+                limit_field: self.learned.limit_field,
                 stream: false,
             });
             let attempt = Attempt {
@@ -190,77 +219,89 @@ impl BatchLane<'_> {
                 job,
                 conversation: &conversation,
                 sampling: &sampling,
-                dropped,
+                dropped: &self.learned.dropped,
             };
             let full = chunk.entries.len() >= most_entries
                 || chunk.bytes + request.body.len() + 200 > most_bytes;
+            let entry = attempt.outline(&Started::now(Duration::ZERO, Duration::ZERO));
             if full {
-                self.submit_chunk(std::mem::take(&mut chunk), settings, held)
-                    .await?;
+                let whole = std::mem::take(&mut chunk);
+                left_out += self.submit_chunk(whole, settings, held).await?;
             }
-            chunk.add(
-                attempt.outline(&Started::now(Duration::ZERO, Duration::ZERO)),
-                request.body,
-                most,
-            );
+            chunk.add(entry, request.body, most);
         }
         if !chunk.entries.is_empty() {
-            self.submit_chunk(chunk, settings, held).await?;
+            left_out += self.submit_chunk(chunk, settings, held).await?;
         }
         Ok(left_out)
     }
 
+    /// Hands one batch over. Gives the number of its jobs if the budget has no room for it after all.
     async fn submit_chunk<'b>(
         &mut self,
         chunk: Chunk,
         settings: &BatchSettings<'b>,
         held: &mut Held<'b>,
-    ) -> Result<(), BatchError> {
+    ) -> Result<usize, BatchError> {
+        let n = chunk.entries.len();
+        // Taken before anything is sent: other models hand over meanwhile.
+        let Some(reserved) = settings.budget.reserve_now(chunk.most) else {
+            return Ok(n);
+        };
         let ids: Vec<&str> = chunk.bodies.iter().map(|(id, _)| id.as_str()).collect();
         let now = Utc::now();
         let mark = format!("{} {}", now.to_rfc3339(), ids.join(" "));
         let tag = blake3::hash(mark.as_bytes()).to_hex()[..16].to_owned();
         let base_url = &self.http.base_url;
-        let n = chunk.entries.len();
-        // The upload alone starts nothing, so it comes before the intent.
+        // The upload alone starts nothing, so it comes before the intent and may be repeated.
         let uploaded = match self.api()?.upload(base_url, &chunk.bodies) {
-            Some(call) => Some(self.json(&call).await?),
+            Some(call) => match self.patiently(&call, true, settings).await? {
+                Some(body) => Some(as_json(&body)?),
+                None => return Ok(n),
+            },
             None => None,
         };
         let create = self
             .api()?
             .create(base_url, &chunk.bodies, uploaded.as_ref(), &tag);
         self.log.intend(&tag, now.timestamp(), chunk.entries)?;
-        match self.json(&create).await {
-            Ok(json) => {
-                let Some(batch) = self.api()?.batch(&json) else {
-                    return Err(ProviderError::local(
-                        ErrorClass::BadBody,
-                        "the service's answer describes no batch; the next run looks for it",
-                    )
-                    .into());
-                };
-                self.log.submitted(&tag, &batch.id)?;
-                settings.progress.say(&format!(
-                    "{}: batch {} holds {n} samples; it runs on if this program ends",
-                    self.model.name, batch.id
-                ));
-                if let Some(reserved) = settings.budget.reserve(chunk.most).await {
+        let created = match self.call(&create, settings).await {
+            Ok(body) => as_json(&body),
+            Err(error) => Err(error),
+        };
+        let error = match created {
+            Ok(json) => match self.api()?.batch(&json) {
+                Some(batch) => {
+                    self.log.submitted(&tag, &batch.id)?;
+                    settings.progress.say(&format!(
+                        "{}: batch {} holds {n} samples; it runs on if this program ends",
+                        self.model.name, batch.id
+                    ));
                     held.0.insert(tag, reserved);
+                    return Ok(0);
                 }
-                Ok(())
-            }
-            // An answer with an error means that nothing was made; silence may hide a batch, which the next run finds.
-            Err(error) if error.http_status.is_some_and(|status| status >= 400) => {
-                self.log.abandon(&tag, &error.message)?;
-                Err(error.into())
-            }
-            Err(error) => Err(error.into()),
+                None => ProviderError::local(
+                    ErrorClass::BadBody,
+                    "the service's answer describes no batch; the next run looks for it",
+                ),
+            },
+            Err(error) => error,
+        };
+        // A refusal means that nothing was made. Silence, or a gateway that gave up, may hide a batch: the next run finds it.
+        if refuses(&error) {
+            self.log.abandon(&tag, &error.message)?;
+        } else {
+            held.0.insert(tag, reserved);
         }
+        Err(error.into())
     }
 
     /// Looks for batches whose id was never written down.
-    async fn find_lost(&mut self) -> Result<(), BatchError> {
+    async fn find_lost(
+        &mut self,
+        wait: bool,
+        settings: &BatchSettings<'_>,
+    ) -> Result<(), BatchError> {
         let lost: Vec<LiveBatch> = self
             .log
             .live()
@@ -268,38 +309,75 @@ impl BatchLane<'_> {
             .filter(|batch| batch.id.is_none())
             .cloned()
             .collect();
-        if lost.is_empty() {
+        let Some(oldest) = lost.iter().map(|batch| batch.at - CLOCKS_APART).min() else {
             return Ok(());
-        }
-        let list = self.json(&self.api()?.list(&self.http.base_url)).await?;
-        let known: Vec<Batch> = list["data"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|json| self.http.dialect.batch()?.batch(json))
-            .collect();
+        };
+        let Some(listed) = self.list_since(oldest, wait, settings).await? else {
+            return Ok(());
+        };
+        let mut known = known_batches(settings.store)?;
         for batch in lost {
-            let found = known.iter().find(|known| {
-                if self.log.knows(&known.id) {
-                    return false;
-                }
-                match &known.tag {
+            let marked = self.api()?.keeps_marks();
+            let mut candidates: Vec<&Batch> = listed
+                .iter()
+                .filter(|listed| !known.contains(&listed.id))
+                .filter(|listed| match &listed.tag {
                     Some(tag) => *tag == batch.tag,
-                    // A service that keeps no mark: the first batch of the same size since.
+                    None if marked => false,
+                    // A service that keeps no mark: one of the same size since. Its results tell whether it is ours.
                     None => {
-                        known.entries == Some(batch.entries.len() as u64)
-                            && known
+                        listed.entries == Some(batch.entries.len() as u64)
+                            && listed
                                 .created
                                 .is_some_and(|created| created >= batch.at - CLOCKS_APART)
                     }
+                })
+                .collect();
+            candidates.sort_by_key(|listed| listed.created);
+            match candidates.first() {
+                Some(found) => {
+                    known.insert(found.id.clone());
+                    self.log.submitted(&batch.tag, &found.id)?;
                 }
-            });
-            match found {
-                Some(found) => self.log.submitted(&batch.tag, &found.id)?,
                 None => self.log.abandon(&batch.tag, "the service never took it")?,
             }
         }
         Ok(())
+    }
+
+    /// The service's batches since a moment, newest first; `None` if the run stops.
+    async fn list_since(
+        &self,
+        since: i64,
+        wait: bool,
+        settings: &BatchSettings<'_>,
+    ) -> Result<Option<Vec<Batch>>, BatchError> {
+        let mut listed: Vec<Batch> = Vec::new();
+        for _ in 0..PAGES {
+            let before = listed.last().map(|batch| batch.id.clone());
+            let call = self.api()?.list(&self.http.base_url, before.as_deref());
+            let Some(body) = self.patiently(&call, wait, settings).await? else {
+                return Ok(None);
+            };
+            let json = as_json(&body)?;
+            let Some(page) = json["data"].as_array() else {
+                return Err(ProviderError::local(
+                    ErrorClass::BadBody,
+                    "the service's answer lists no batches",
+                )
+                .into());
+            };
+            let api = self.api()?;
+            listed.extend(page.iter().filter_map(|json| api.batch(json)));
+            let older = listed
+                .last()
+                .and_then(|batch| batch.created)
+                .is_some_and(|created| created < since);
+            if page.is_empty() || older || json["has_more"] != true {
+                break;
+            }
+        }
+        Ok(Some(listed))
     }
 
     /// Collects batches that have ended; with `wait`, looks again and again until all have.
@@ -313,31 +391,50 @@ impl BatchLane<'_> {
         held: &mut Held<'_>,
     ) -> Result<Collected, BatchError> {
         let mut collected = Collected::default();
-        self.find_lost().await?;
         let mut told: HashMap<String, String> = HashMap::new();
+        let mut looks = 0;
         loop {
-            for live in self.log.live().to_vec() {
-                let Some(batch) = self.look(&live, settings).await? else {
+            self.find_lost(wait, settings).await?;
+            let tags: Vec<String> = self
+                .log
+                .live()
+                .iter()
+                .map(|batch| batch.tag.clone())
+                .collect();
+            for tag in tags {
+                let Some(live) = self.log.live().iter().find(|batch| batch.tag == tag) else {
                     continue;
                 };
+                let entries = live.entries.len();
+                let Some(batch) = self.look(live, wait, settings).await? else {
+                    continue;
+                };
+                let ended = batch
+                    .ended
+                    .map(|ended| format!(", {ended} of {entries} ended"))
+                    .unwrap_or_default();
                 let line = format!(
-                    "{}: batch {}: {}{}",
-                    self.model.name,
-                    batch.id,
-                    batch.word,
-                    batch
-                        .ended
-                        .map(|ended| format!(", {ended} of {} ended", live.entries.len()))
-                        .unwrap_or_default()
+                    "{}: batch {}: {}{ended}",
+                    self.model.name, batch.id, batch.word
                 );
                 if told.get(&batch.id) != Some(&line) {
                     settings.progress.say(&line);
                     told.insert(batch.id.clone(), line);
                 }
                 if batch.state == BatchState::Ended {
-                    self.fetch(&live, &batch, settings, held, &mut collected)
+                    let live = live.clone();
+                    let whole = self
+                        .fetch(&live, &batch, wait, settings, held, &mut collected)
                         .await?;
+                    looks += u32::from(!whole);
                 }
+            }
+            if looks >= LOOKS {
+                return Err(ProviderError::local(
+                    ErrorClass::BadBody,
+                    "the results of a batch stay incomplete; the next run looks again",
+                )
+                .into());
             }
             let running = self
                 .log
@@ -355,11 +452,12 @@ impl BatchLane<'_> {
     async fn look(
         &self,
         live: &LiveBatch,
+        wait: bool,
         settings: &BatchSettings<'_>,
     ) -> Result<Option<Batch>, BatchError> {
         let Some(id) = &live.id else { return Ok(None) };
         let call = self.api()?.status(&self.http.base_url, id);
-        let body = match self.patiently(&call, settings).await {
+        let body = match self.patiently(&call, wait, settings).await {
             Ok(Some(body)) => body,
             Ok(None) => return Ok(None),
             Err(error) if error.http_status == Some(404) => {
@@ -374,50 +472,79 @@ impl BatchLane<'_> {
         Ok(self.api()?.batch(&json))
     }
 
-    /// Brings the results of an ended batch into the store. Entries without a result count as not run.
+    /// Brings the results of an ended batch into the store. False if they are not whole: they are left for the next look.
     async fn fetch(
         &mut self,
         live: &LiveBatch,
         batch: &Batch,
+        wait: bool,
         settings: &BatchSettings<'_>,
         held: &mut Held<'_>,
         collected: &mut Collected,
-    ) -> Result<(), BatchError> {
+    ) -> Result<bool, BatchError> {
         let mut open: HashMap<String, &Record> = live
             .entries
             .iter()
             .map(|entry| (LiveBatch::custom_id(entry), entry))
             .collect();
-        let mut cost = Usd::default();
+        let mut ends: Vec<(&Record, BatchEntry)> = Vec::new();
+        let mut good = 0;
+        let mut strangers = 0;
+        let mut broken = false;
         for call in self.api()?.results(&self.http.base_url, batch) {
-            let Some(body) = self.patiently(&call, settings).await? else {
-                return Ok(());
+            let Some(body) = self.patiently(&call, wait, settings).await? else {
+                return Ok(true);
             };
             for line in body.lines().filter(|line| !line.trim().is_empty()) {
                 let json: Value = serde_json::from_str(line).unwrap_or(Value::Null);
                 let Some((id, entry)) = self.api()?.entry(&json) else {
+                    broken = true;
                     continue;
                 };
+                good += u64::from(matches!(&entry, BatchEntry::Response { status: 200, .. }));
                 // Results come in any order; one that came before, or was never asked for, is passed over.
-                if let Some(outline) = open.remove(&id) {
-                    cost = cost
-                        + self
-                            .keep(outline, batch, entry, settings, collected)
-                            .await?;
+                match open.remove(&id) {
+                    Some(outline) => ends.push((outline, entry)),
+                    None => strangers += 1,
                 }
             }
         }
+        if broken || batch.completed.is_some_and(|completed| good < completed) {
+            settings.progress.say(&format!(
+                "{}: the results of batch {} are not whole; they are fetched again",
+                self.model.name, batch.id
+            ));
+            return Ok(false);
+        }
+        if ends.is_empty() && strangers > 0 {
+            settings.progress.say(&format!(
+                "{}: batch {} is another's; ours is looked for again",
+                self.model.name, batch.id
+            ));
+            self.log.mistaken(&live.tag)?;
+            return Ok(true);
+        }
         for outline in open.into_values() {
-            let entry = BatchEntry::NotRun(format!("the batch {} without it", batch.word));
-            self.keep(outline, batch, entry, settings, collected)
-                .await?;
+            let why = format!("the batch {} without it", batch.word);
+            ends.push((outline, BatchEntry::NotRun(why)));
+        }
+        // What an earlier run stored before it was killed.
+        let stored = stored_of(settings.store, live, &batch.id)?;
+        let mut cost = Usd::default();
+        for (outline, entry) in ends {
+            if !stored.contains(&(outline.key.clone(), outline.turn)) {
+                cost = cost
+                    + self
+                        .keep(outline, batch, entry, settings, collected)
+                        .await?;
+            }
         }
         self.log.collected(&live.tag)?;
         match held.0.remove(&live.tag) {
             Some(reserved) => reserved.settle(Charge::Known(cost)),
             None => settings.budget.add(cost),
         }
-        Ok(())
+        Ok(true)
     }
 
     async fn keep(
@@ -448,13 +575,13 @@ impl BatchLane<'_> {
             )),
         };
         match &answer {
-            Ok(_) => {
-                collected.answered += 1;
-                settings.progress.answered();
-            }
-            Err(error) => {
+            Err(error) if error.class != ErrorClass::Policy => {
                 *collected.failed.entry(error.class).or_default() += 1;
                 collected.refused.extend(error.parameter);
+            }
+            _ => {
+                collected.answered += 1;
+                settings.progress.answered();
             }
         }
         let mut record = Box::new(outline.clone());
@@ -466,6 +593,20 @@ impl BatchLane<'_> {
             u64::try_from(flown.as_millis()).unwrap_or(u64::MAX)
         });
         let cost = record.cost_usd.computed.max(record.cost_usd.reported);
+        // A reply without counts may have cost as much as it could.
+        let cost = cost.or_else(|| match (&self.model.price, record.status) {
+            (Some(price), status) if status.is_answer() => {
+                let said = &record.conversation;
+                let limit = record.sent.sampling.max_output_tokens.unwrap_or(0);
+                Some(half(worst_case(
+                    price,
+                    said.len_bytes(),
+                    said.0.len(),
+                    limit,
+                )))
+            }
+            _ => None,
+        });
         settings.recorder.append(file, record).await?;
         Ok(cost.unwrap_or_default())
     }
@@ -499,4 +640,38 @@ async fn sleep(wait: Duration, stop: &CancellationToken) -> bool {
         () = tokio::time::sleep(wait) => true,
         () = stop.cancelled() => false,
     }
+}
+
+fn as_json(body: &str) -> Result<Value, ProviderError> {
+    serde_json::from_str(body)
+        .map_err(|_| ProviderError::local(ErrorClass::BadBody, "the batch service sent no JSON"))
+}
+
+/// Whether a failure to make a batch means that none was made.
+fn refuses(error: &ProviderError) -> bool {
+    error
+        .http_status
+        .is_some_and(|status| (400..500).contains(&status) && !matches!(status, 408 | 409))
+}
+
+/// The asks of a batch whose lines are in the store.
+fn stored_of(
+    store: &Path,
+    live: &LiveBatch,
+    id: &str,
+) -> Result<HashSet<(SampleKey, u32)>, StoreError> {
+    let files: BTreeSet<_> = live
+        .entries
+        .iter()
+        .map(|entry| cell_path(store, &entry.model, &entry.task))
+        .collect();
+    let mut stored = HashSet::new();
+    for file in files.iter().filter(|file| file.is_file()) {
+        store::read_file(file, |record| {
+            if record.batch.as_deref() == Some(id) {
+                stored.insert((record.key, record.turn));
+            }
+        })?;
+    }
+    Ok(stored)
 }

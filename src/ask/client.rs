@@ -9,7 +9,8 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-use crate::domain::ErrorClass;
+use super::secrets::Secrets;
+use crate::domain::{ErrorClass, Reply};
 use crate::model::Clocks;
 use crate::provider::{
     BatchCall, Dialect, Headers, KeyHeader, ProviderError, Response, WireRequest,
@@ -17,9 +18,6 @@ use crate::provider::{
 
 /// A body above this waits until no other large one is in memory, in bytes.
 const LARGE: usize = 256 * 1024;
-
-/// A shorter key is a word such as "1" or "none" that a local server wants to see.
-const SHORTEST_KEY: usize = 8;
 
 /// Time for a file of a batch, which may be large.
 const TRANSFER: Duration = Duration::from_hours(1);
@@ -35,6 +33,7 @@ pub struct Client {
     key_header: KeyHeader,
     headers: HeaderMap,
     clocks: Clocks,
+    secrets: Secrets,
     large: Arc<Semaphore>,
     last_address: Arc<Mutex<Option<(String, url::Url)>>>,
 }
@@ -50,6 +49,7 @@ pub(super) struct Received {
 #[derive(Debug, Clone)]
 pub struct Connections {
     by_limit: Vec<(Duration, reqwest::Client)>,
+    secrets: Secrets,
     large: Arc<Semaphore>,
 }
 
@@ -57,6 +57,7 @@ impl Default for Connections {
     fn default() -> Self {
         Self {
             by_limit: Vec::new(),
+            secrets: Secrets::default(),
             large: Arc::new(Semaphore::new(1)),
         }
     }
@@ -67,7 +68,7 @@ impl Connections {
     ///
     /// # Errors
     /// The TLS set-up of this machine cannot be read.
-    pub(super) fn get(&mut self, connect: Duration) -> Result<reqwest::Client, reqwest::Error> {
+    fn get(&mut self, connect: Duration) -> Result<reqwest::Client, reqwest::Error> {
         if let Some((_, known)) = self.by_limit.iter().find(|(limit, _)| *limit == connect) {
             return Ok(known.clone());
         }
@@ -78,10 +79,6 @@ impl Connections {
             .build()?;
         self.by_limit.push((connect, client.clone()));
         Ok(client)
-    }
-
-    pub(super) fn large(&self) -> Arc<Semaphore> {
-        Arc::clone(&self.large)
     }
 }
 
@@ -95,14 +92,15 @@ enum Ran {
 
 impl Client {
     /// A client for one provider in its dialect.
-    #[must_use]
-    pub fn new(
-        http: reqwest::Client,
+    ///
+    /// # Errors
+    /// The TLS set-up of this machine cannot be read.
+    pub(super) fn new(
+        connections: &mut Connections,
         key: Option<SecretString>,
         dialect: &dyn Dialect,
         clocks: Clocks,
-        large: Arc<Semaphore>,
-    ) -> Self {
+    ) -> Result<Self, reqwest::Error> {
         let mut headers = HeaderMap::new();
         for (name, value) in dialect.headers() {
             headers.insert(
@@ -110,15 +108,19 @@ impl Client {
                 HeaderValue::from_static(value),
             );
         }
-        Self {
-            http,
+        if let Some(key) = &key {
+            connections.secrets.add(key.expose_secret());
+        }
+        Ok(Self {
+            http: connections.get(clocks.connect)?,
             key,
             key_header: dialect.key_header(),
             headers,
             clocks,
-            large,
+            secrets: connections.secrets.clone(),
+            large: Arc::clone(&connections.large),
             last_address: Arc::default(),
-        }
+        })
     }
 
     /// Sends a request and reads the body to its end.
@@ -265,26 +267,18 @@ impl Client {
                 url,
                 status,
                 headers,
-                body: self.redact(body),
+                body: self.secrets.redact(body),
                 received: Utc::now(),
             },
             large,
         })
     }
 
-    /// The key, unless it is so short that it stands anywhere by chance and hides nothing.
-    fn secret(&self) -> Option<&str> {
-        self.key
-            .as_ref()
-            .map(ExposeSecret::expose_secret)
-            .filter(|key| key.len() >= SHORTEST_KEY)
-    }
-
     fn read_headers(&self, headers: &HeaderMap) -> Headers {
-        let key = self.secret();
-        let clean = |value: &str| match key {
-            Some(key) if value.contains(key) => value.replace(key, "[key]"),
-            _ => value.to_owned(),
+        let clean = |value: &str| {
+            let mut value = value.to_owned();
+            self.secrets.redact_text(&mut value);
+            value
         };
         Headers(
             headers
@@ -296,24 +290,15 @@ impl Client {
         )
     }
 
-    /// Takes the key out of what a server sent back, before anybody reads it.
-    fn redact(&self, body: Vec<u8>) -> Vec<u8> {
-        let Some(key) = self.secret().map(str::as_bytes) else {
-            return body;
-        };
-        let mut places = memchr::memmem::find_iter(&body, key).peekable();
-        if places.peek().is_none() {
-            return body;
+    /// Takes keys out of a reply that was put together from pieces. The pieces go with them.
+    pub(super) fn redact_reply(&self, reply: &mut Reply) {
+        let mut found = self.secrets.redact_text(&mut reply.text);
+        if let Some(reasoning) = &mut reply.reasoning_text {
+            found |= self.secrets.redact_text(reasoning);
         }
-        let mut clean = Vec::with_capacity(body.len());
-        let mut from = 0;
-        for at in places {
-            clean.extend_from_slice(&body[from..at]);
-            clean.extend_from_slice(b"[key]");
-            from = at + key.len();
+        if found {
+            reply.body = Some("[the body held a key]".to_owned());
         }
-        clean.extend_from_slice(&body[from..]);
-        clean
     }
 }
 
@@ -396,7 +381,6 @@ fn connection_error(error: reqwest::Error, in_body: bool) -> ProviderError {
     } else {
         ErrorClass::Connection
     };
-    let connected = !error.is_connect();
     let error = error.without_url();
     let mut message = error.to_string();
     let mut cause = std::error::Error::source(&error);
@@ -408,7 +392,8 @@ fn connection_error(error: reqwest::Error, in_body: bool) -> ProviderError {
         cause = inner.source();
     }
     ProviderError {
-        maybe_billed: in_body || connected,
+        // Without the beginning of a response there is no sign that a model was at work.
+        maybe_billed: in_body,
         ..ProviderError::local(class, message)
     }
 }

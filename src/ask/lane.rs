@@ -1,12 +1,13 @@
 //! One model asked over HTTP: at its pace, with retries, until every sample has an answer or a reason.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use chrono::Utc;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
+use rust_decimal::Decimal;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -56,6 +57,7 @@ pub(super) async fn run(
         settings,
         began,
         dead: provider.child_token(),
+        stretch: Cell::new(Decimal::ONE),
         learned: RefCell::new(Learned::new(&lane.model, lane.dropped)),
     };
     let limits = &lane.model.limits;

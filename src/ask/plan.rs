@@ -132,6 +132,7 @@ pub enum PlanError {
 /// What the store holds of one cell, as far as the plan needs it.
 #[derive(Debug, Clone, Default)]
 pub struct Stored {
+    model_id: String,
     turns: HashMap<(SampleKey, u32), Turn>,
     dropped: BTreeSet<Parameter>,
     output: Vec<u64>,
@@ -148,7 +149,24 @@ struct Turn {
     cut_at: u32,
 }
 
+/// Parameters by name. The limit is never one of them: without it a reply could cost anything.
+pub fn refused(names: &[String]) -> impl Iterator<Item = Parameter> {
+    names
+        .iter()
+        .filter_map(|name| name.parse().ok())
+        .filter(|parameter| *parameter != Parameter::MaxOutputTokens)
+}
+
 impl Stored {
+    /// Nothing yet of a model that is asked under this id.
+    #[must_use]
+    pub fn new(model_id: &str) -> Self {
+        Self {
+            model_id: model_id.to_owned(),
+            ..Self::default()
+        }
+    }
+
     /// Takes note of a line. Failed attempts are counted and do not answer. Texts are kept only where a later ask may
     /// repeat them.
     pub fn add(&mut self, record: &Record, keep_text: bool) {
@@ -158,13 +176,9 @@ impl Stored {
         if !record.status.is_answer() {
             return;
         }
-        self.dropped.extend(
-            record
-                .sent
-                .dropped
-                .iter()
-                .filter_map(|name| name.parse::<Parameter>().ok()),
-        );
+        if record.sent.model == self.model_id {
+            self.dropped.extend(refused(&record.sent.dropped));
+        }
         self.output
             .extend(record.tokens.output.map(|tokens| tokens.0));
         if record.status == Status::Truncated {

@@ -75,6 +75,12 @@ impl Progress {
         }
     }
 
+    /// Sets how many samples are to come.
+    pub fn expect(&self, total: u64) {
+        self.change(|state| state.total = total);
+        self.bar.set_length(total);
+    }
+
     fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         change(&mut self.state.lock().expect("no panic while counting"))
     }

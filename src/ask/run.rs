@@ -116,7 +116,7 @@ pub async fn run(
         futures::future::join_all(in_process),
     );
     tokio::pin!(all);
-    let mut tick = tokio::time::interval(Duration::from_secs(1));
+    let mut tick = tokio::time::interval(Duration::from_millis(250));
     let (over_http, here) = loop {
         tokio::select! {
             biased;

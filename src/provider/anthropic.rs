@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use super::batch::{ANTHROPIC, BatchApi};
 use super::tokens::{Reported, normalise};
-use super::{Call, Dialect, KeyHeader, WireRequest, add_extra, joined_parts, set, take, text};
+use super::{
+    Call, Dialect, KeyHeader, WireRequest, add_extra, has_error, joined_parts, set, take, text,
+};
 use crate::domain::{Finish, Parameter, Reply, Role, Served, Status};
 
 /// `POST {base}/messages`.
@@ -55,7 +57,7 @@ impl Dialect for AnthropicMessages {
     }
 
     fn failure<'a>(&self, json: &'a Value) -> Option<&'a Value> {
-        (json["type"] == "error" || !json["error"].is_null()).then_some(json)
+        (json["type"] == "error" || has_error(json)).then_some(json)
     }
 
     fn reply(&self, json: Value) -> Option<Reply> {

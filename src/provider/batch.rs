@@ -40,6 +40,8 @@ pub struct Batch {
     pub entries: Option<u64>,
     /// Entries with an end, good or bad, where it says.
     pub ended: Option<u64>,
+    /// Entries with a good end, where it says.
+    pub completed: Option<u64>,
     /// The mark that was given at submission, where the service keeps one.
     pub tag: Option<String>,
     /// When it was made, in seconds since 1970.
@@ -88,8 +90,11 @@ pub trait BatchApi: Send + Sync {
     /// The call that asks how far a batch is.
     fn status(&self, base_url: &str, id: &str) -> BatchCall;
 
-    /// The call that lists the latest batches.
-    fn list(&self, base_url: &str) -> BatchCall;
+    /// The call that lists the latest batches, or those before a batch.
+    fn list(&self, base_url: &str, before: Option<&str>) -> BatchCall;
+
+    /// Whether the service keeps the mark of a batch.
+    fn keeps_marks(&self) -> bool;
 
     /// A batch from its description.
     fn batch(&self, json: &Value) -> Option<Batch>;
@@ -155,26 +160,33 @@ impl BatchApi for OpenaiBatches {
         BatchCall::Get(format!("{base_url}/batches/{id}"))
     }
 
-    fn list(&self, base_url: &str) -> BatchCall {
-        BatchCall::Get(format!("{base_url}/batches?limit=100"))
+    fn list(&self, base_url: &str, before: Option<&str>) -> BatchCall {
+        let after = before.map_or_else(String::new, |id| format!("&after={id}"));
+        BatchCall::Get(format!("{base_url}/batches?limit=100{after}"))
+    }
+
+    fn keeps_marks(&self) -> bool {
+        true
     }
 
     fn batch(&self, json: &Value) -> Option<Batch> {
         let word = json["status"].as_str()?;
         let counts = &json["request_counts"];
         let file = |field: &str| json[field].as_str().map(str::to_owned);
+        let why = json["errors"]["data"][0]["message"].as_str();
         Some(Batch {
             id: json["id"].as_str()?.to_owned(),
             state: match word {
                 "completed" | "failed" | "expired" | "cancelled" => BatchState::Ended,
                 _ => BatchState::Running,
             },
-            word: word.to_owned(),
+            word: why.map_or_else(|| word.to_owned(), |why| format!("{word}: {why}")),
             entries: counts["total"].as_u64(),
             ended: counts["completed"]
                 .as_u64()
                 .zip(counts["failed"].as_u64())
                 .map(|(completed, failed)| completed.saturating_add(failed)),
+            completed: counts["completed"].as_u64(),
             tag: json["metadata"]["wheel"].as_str().map(str::to_owned),
             created: json["created_at"].as_i64(),
             files: [file("output_file_id"), file("error_file_id")]
@@ -248,8 +260,13 @@ impl BatchApi for AnthropicBatches {
         BatchCall::Get(format!("{base_url}/messages/batches/{id}"))
     }
 
-    fn list(&self, base_url: &str) -> BatchCall {
-        BatchCall::Get(format!("{base_url}/messages/batches?limit=100"))
+    fn list(&self, base_url: &str, before: Option<&str>) -> BatchCall {
+        let after = before.map_or_else(String::new, |id| format!("&after_id={id}"));
+        BatchCall::Get(format!("{base_url}/messages/batches?limit=100{after}"))
+    }
+
+    fn keeps_marks(&self) -> bool {
+        false
     }
 
     fn batch(&self, json: &Value) -> Option<Batch> {
@@ -272,6 +289,7 @@ impl BatchApi for AnthropicBatches {
             word: word.to_owned(),
             entries: (!counts.is_empty()).then_some(all),
             ended: counts.get("processing").map(|processing| all - processing),
+            completed: counts.get("succeeded").copied(),
             tag: None,
             created: created.map(|time| time.timestamp()),
             files: Vec::new(),

@@ -94,12 +94,7 @@ const PER_DAY: [&str; 6] = [
     "limit: 0",
 ];
 
-const PER_MINUTE: [&str; 4] = [
-    "perminute",
-    "per minute",
-    "per-minute",
-    "rate_limit_exceeded",
-];
+const PER_MINUTE: [&str; 4] = ["perminute", "per min", "per-minute", "rate_limit_exceeded"];
 
 const RATE: [&str; 7] = [
     "rate limit",
@@ -237,6 +232,9 @@ fn by_words(status: u16, said: &Said) -> Option<Verdict> {
             None
         };
     }
+    if status == 429 && said.any(&["invalid_api_key", "api_key_invalid", "incorrect api key"]) {
+        return settled(ErrorClass::Auth, Scope::Provider);
+    }
     if matches!(status, 200..300 | 400 | 402 | 403 | 429)
         && let Some(verdict) = quota(status, said)
     {
@@ -303,7 +301,18 @@ fn quota(status: u16, said: &Said) -> Option<Verdict> {
     let names_quota = matches!(status, 403 | 429)
         && said.any(&["quota"])
         && !said.any(&["resource_exhausted", "resource has been exhausted"]);
-    if status == 402 || said.any(&NO_CREDIT) || names_quota {
+    // A bad request may quote a question about credits; only the words of an empty account count there.
+    let no_credit = match status {
+        400 => said.any(&[
+            "insufficient_quota",
+            "credit balance",
+            "spend limit",
+            "spend_limit",
+            "billing_error",
+        ]),
+        _ => said.any(&NO_CREDIT),
+    };
+    if status == 402 || no_credit || names_quota {
         return Some(Verdict::new(ErrorClass::Quota, Scope::Provider));
     }
     None
@@ -429,6 +438,16 @@ mod tests {
             (200, "upstream is rate limited", ErrorClass::Rate),
             (200, "Failed to generate", ErrorClass::Server),
             (403, "Key limit exceeded (daily limit)", ErrorClass::Quota),
+            (
+                429,
+                "Limit 30000 tokens per min. Visit the account page to add credits",
+                ErrorClass::Rate,
+            ),
+            (
+                400,
+                "bad input: a question about the monthly limit of credits",
+                ErrorClass::BadRequest,
+            ),
         ] {
             assert_eq!(
                 class(status, &error(message)),

@@ -156,8 +156,16 @@ fn beginning(body: &[u8]) -> String {
 }
 
 fn shorten(text: &str, characters: usize) -> String {
-    let mut short: String = text.chars().take(characters).collect();
-    if short.len() < text.len() {
+    // Control characters and marks that turn the direction of text have no place in a terminal.
+    let shown = |c: char| {
+        if c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
+            ' '
+        } else {
+            c
+        }
+    };
+    let mut short: String = text.chars().take(characters).map(shown).collect();
+    if text.chars().count() > characters {
         short.push('…');
     }
     short

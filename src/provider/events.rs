@@ -15,7 +15,7 @@ pub(super) enum Documents {
 
 /// Splits a body. An event stream is known by its type or by its first field, whatever was asked for.
 pub(super) fn documents(content_type: &str, body: &str) -> Documents {
-    let start = body.trim_start();
+    let start = body.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
     let is_stream = content_type.contains("event-stream")
         || ["data:", "event:", "id:", ":"]
             .iter()

@@ -117,7 +117,7 @@ pub trait Dialect: Send + Sync {
 
     /// The part of a body with status 200 that is a failure all the same.
     fn failure<'a>(&self, json: &'a Value) -> Option<&'a Value> {
-        (!json["error"].is_null()).then_some(json)
+        has_error(json).then_some(json)
     }
 
     /// The header that carries the key.
@@ -172,6 +172,16 @@ fn set(body: &mut Value, field: &str, value: Option<impl Into<Value>>) {
 /// Moves a value out of what a server sent; null if it is not there. Indexing in place would panic on another shape.
 fn take(json: &mut Value, pointer: &str) -> Value {
     json.pointer_mut(pointer).map_or(Value::Null, Value::take)
+}
+
+/// Whether a body speaks of an error: some servers send an empty one beside every answer.
+fn has_error(json: &Value) -> bool {
+    match &json["error"] {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        _ => true,
+    }
 }
 
 /// A text; `None` for null and for anything else.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::batch::{BatchApi, OPENAI_CHAT};
 use super::events::DONE;
 use super::tokens::{Reported, normalise};
-use super::{Call, Dialect, WireRequest, add_extra, joined_parts, set, take, text};
+use super::{Call, Dialect, WireRequest, add_extra, has_error, joined_parts, set, take, text};
 use crate::domain::{Finish, Reply, Served, Status, Usd};
 
 /// `POST {base}/chat/completions`.
@@ -41,9 +41,9 @@ impl Dialect for OpenaiChat {
 
     fn failure<'a>(&self, json: &'a Value) -> Option<&'a Value> {
         let choice = &json["choices"][0];
-        if !json["error"].is_null() {
+        if has_error(json) {
             Some(json)
-        } else if !choice["error"].is_null() || choice["finish_reason"] == "error" {
+        } else if has_error(choice) || choice["finish_reason"] == "error" {
             Some(choice)
         } else {
             None
@@ -184,6 +184,16 @@ fn cost_reported(usage: &Value) -> Option<Usd> {
             .or_else(|_| digits.parse())
             .ok()
     };
+    plausible(usage, decimal)
+}
+
+/// A cost that a call can have; anything else is a slip of the server and no figure.
+fn plausible(usage: &Value, decimal: impl Fn(&Value) -> Option<Decimal>) -> Option<Usd> {
+    const MOST: Decimal = Decimal::from_parts(1_000_000, 0, 0, false, 0);
+    told(usage, decimal).filter(|cost| cost.0 >= Decimal::ZERO && cost.0 <= MOST)
+}
+
+fn told(usage: &Value, decimal: impl Fn(&Value) -> Option<Decimal>) -> Option<Usd> {
     if let Some(dollars) = decimal(&usage["cost"]) {
         let upstream = decimal(&usage["cost_details"]["upstream_inference_cost"])
             .filter(|_| usage["is_byok"] == true)
@@ -263,6 +273,8 @@ mod tests {
             ),
             (json!({}), None),
             (json!({"cost": 1e300}), None),
+            (json!({"cost": 7e27}), None),
+            (json!({"cost": -1}), None),
         ] {
             assert_eq!(cost_reported(&usage), cost, "{usage}");
         }

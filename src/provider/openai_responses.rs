@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::batch::{BatchApi, OPENAI_RESPONSES};
 use super::tokens::{Reported, normalise};
-use super::{Call, Dialect, WireRequest, add_extra, joined_parts, set, take, text};
+use super::{Call, Dialect, WireRequest, add_extra, has_error, joined_parts, set, take, text};
 use crate::domain::{Finish, Parameter, Reply, Served, Status};
 
 /// `POST {base}/responses`, nothing stored over there.
@@ -33,7 +33,7 @@ impl Dialect for OpenaiResponses {
 
     fn failure<'a>(&self, json: &'a Value) -> Option<&'a Value> {
         // An event of the kind `error` is its own object; a response that failed says so inside.
-        if json["type"] == "error" || !json["error"].is_null() {
+        if json["type"] == "error" || has_error(json) {
             Some(json)
         } else if json["response"]["error"].is_object() {
             Some(&json["response"])

@@ -1,13 +1,15 @@
 //! Batches under way: `runs/<model>/batches.log`, one JSON line an event, written before what it tells can be lost.
 
+use std::collections::HashSet;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::read::entries;
 use super::{Record, StoreError, folder_name};
-use crate::domain::{ModelName, SampleKey};
+use crate::domain::ModelName;
 
 /// One step of a batch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,6 +25,8 @@ enum Event {
     Submitted { tag: String, id: String },
     /// Never taken.
     Abandoned { tag: String, why: String },
+    /// The id turned out to be that of another batch: it is looked for again.
+    Mistaken { tag: String },
     /// All results are in the store.
     Collected { tag: String },
 }
@@ -54,7 +58,6 @@ pub struct BatchLog {
     file: File,
     path: PathBuf,
     live: Vec<LiveBatch>,
-    known: Vec<String>,
 }
 
 /// The file of a model.
@@ -91,20 +94,24 @@ impl BatchLog {
             Err(TryLockError::WouldBlock) => return Err(StoreError::Locked { path }),
             Err(TryLockError::Error(source)) => return Err(io("lock")(source)),
         }
-        let mut text = String::new();
-        file.read_to_string(&mut text).map_err(io("read"))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(io("read"))?;
+        // A kill may have cut a letter in two.
+        let text = String::from_utf8_lossy(&bytes);
         let mut log = Self {
             file,
             path: path.clone(),
             live: Vec::new(),
-            known: Vec::new(),
         };
         for (number, line) in text.lines().enumerate() {
             match serde_json::from_str::<Event>(line) {
                 Ok(event) => log.apply(event),
                 // A kill in mid-write tears the last line only. What it was about never happened: the line comes first.
                 Err(_) if !text.ends_with('\n') && number + 1 == text.lines().count() => {
-                    let whole = text.rfind('\n').map_or(0, |at| at + 1);
+                    let whole = bytes
+                        .iter()
+                        .rposition(|byte| *byte == b'\n')
+                        .map_or(0, |at| at + 1);
                     log.file.set_len(whole as u64).map_err(io("shorten"))?;
                 }
                 Err(error) => {
@@ -115,6 +122,13 @@ impl BatchLog {
                     });
                 }
             }
+        }
+        // A whole line that lost only its line end.
+        if !text.is_empty()
+            && !text.ends_with('\n')
+            && log.file.metadata().map_err(io("read"))?.len() == bytes.len() as u64
+        {
+            log.file.write_all(b"\n").map_err(io("write"))?;
         }
         Ok(log)
     }
@@ -129,21 +143,6 @@ impl BatchLog {
     #[must_use]
     pub fn live(&self) -> &[LiveBatch] {
         &self.live
-    }
-
-    /// Whether the service's id belongs to any batch of this log, past ones included.
-    #[must_use]
-    pub fn knows(&self, id: &str) -> bool {
-        self.known.iter().any(|known| known == id)
-    }
-
-    /// Whether an ask sits in a batch that may still answer it.
-    #[must_use]
-    pub fn holds(&self, key: &SampleKey, turn: u32) -> bool {
-        self.live
-            .iter()
-            .flat_map(|batch| &batch.entries)
-            .any(|entry| entry.key == *key && entry.turn == turn)
     }
 
     /// A batch is about to be handed over.
@@ -177,6 +176,16 @@ impl BatchLog {
         self.write(Event::Abandoned {
             tag: tag.to_owned(),
             why: why.to_owned(),
+        })
+    }
+
+    /// The id is that of another batch.
+    ///
+    /// # Errors
+    /// The line could not be written.
+    pub fn mistaken(&mut self, tag: &str) -> Result<(), StoreError> {
+        self.write(Event::Mistaken {
+            tag: tag.to_owned(),
         })
     }
 
@@ -218,9 +227,13 @@ impl BatchLog {
                 entries,
             }),
             Event::Submitted { tag, id } => {
-                self.known.push(id.clone());
                 if let Some(batch) = self.live.iter_mut().find(|batch| batch.tag == tag) {
                     batch.id = Some(id);
+                }
+            }
+            Event::Mistaken { tag } => {
+                if let Some(batch) = self.live.iter_mut().find(|batch| batch.tag == tag) {
+                    batch.id = None;
                 }
             }
             Event::Abandoned { tag, .. } | Event::Collected { tag } => {
@@ -228,4 +241,25 @@ impl BatchLog {
             }
         }
     }
+}
+
+/// Ids of all batches that the logs of a store know, past ones included.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub fn known_batches(store: &Path) -> Result<HashSet<String>, StoreError> {
+    let mut known = HashSet::new();
+    if !store.is_dir() {
+        return Ok(known);
+    }
+    for folder in entries(store)? {
+        let text = std::fs::read(folder.join("batches.log")).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        for line in text.lines() {
+            if let Ok(Event::Submitted { id, .. }) = serde_json::from_str(line) {
+                known.insert(id);
+            }
+        }
+    }
+    Ok(known)
 }

@@ -41,6 +41,12 @@ pub enum StoreError {
         /// Newest version read here.
         newest: u32,
     },
+    /// A batch is under way.
+    #[error("{}: a batch is under way: collect it first, with the same command and --store", path.display())]
+    BatchUnderWay {
+        /// The log.
+        path: PathBuf,
+    },
     /// Several lines were written in one go, and it failed.
     #[error("{0}")]
     Together(String),

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use super::read::{LineError, Seen, parse_line};
-use super::{CellFile, StoreError, cell_path, list_files};
+use super::read::{LineError, Seen, entries, parse_line};
+use super::{BatchLog, CellFile, StoreError, cell_path, list_files};
 
 /// What a merge did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,6 +32,16 @@ pub fn merge(sources: &[PathBuf], target: &Path) -> Result<Merged, StoreError> {
     let mut merged = Merged::default();
     let mut open: BTreeMap<PathBuf, (CellFile, Seen)> = BTreeMap::new();
     for source in sources {
+        for log in entries(source)?
+            .into_iter()
+            .map(|folder| folder.join("batches.log"))
+            .filter(|log| log.is_file())
+        {
+            // Its samples would be asked, and paid for, again from the merged store.
+            if !BatchLog::open(log.clone())?.live().is_empty() {
+                return Err(StoreError::BatchUnderWay { path: log });
+            }
+        }
         for path in list_files(source)? {
             merge_file(&path, target, &mut open, &mut merged)?;
         }

@@ -10,7 +10,7 @@ mod read;
 mod record;
 mod write;
 
-pub use batch_log::{BatchLog, LiveBatch, batch_log_path};
+pub use batch_log::{BatchLog, LiveBatch, batch_log_path, known_batches};
 pub use error::StoreError;
 pub use merge::{Merged, merge};
 pub use read::{Loaded, fingerprint, last_record, list_files, list_files_of, read_all, read_file};

@@ -56,7 +56,7 @@ fn lines_in(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     Ok(files)
 }
 
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let io = |source| StoreError::Io {
         action: "read",
         path: folder.to_owned(),

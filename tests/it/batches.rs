@@ -341,6 +341,133 @@ fn a_refused_parameter_and_a_budget_hold_for_batches_too() {
     assert_eq!(service.state.lock().unwrap().batches.len(), 6);
 }
 
+#[test]
+fn a_budget_holds_over_the_batches_of_several_models() {
+    let service = openai(Box::new(|entry, _| {
+        let mut body = completion("less\nESTIMATE: 100");
+        body["usage"] =
+            json!({"prompt_tokens": 31, "completion_tokens": 8000, "total_tokens": 8031});
+        json!({"custom_id": entry["custom_id"], "response": {"status_code": 200, "body": body}})
+    }));
+    let folder = Folder::new();
+    let mut models = format!(
+        "providers:\n  - {{name: p, dialect: openai_chat, base_url: \"{}/v1\", api_key_env: SERVED_KEY}}\nmodels:\n",
+        service.server.url()
+    );
+    for name in ["a", "b", "c"] {
+        models.push_str(&format!("  - {{name: {name}, provider: p, model: m, price: {{input: 1, output: 10, source: list, as_of: today}}}}\n"));
+    }
+    folder.write("models.yaml", &models);
+    // Six entries of at most four cents each, for three models; a dollar and a half would be room for all but one model.
+    wheel(&folder, "run --model a --model b --model c --task classic --limit 3 --batch --poll 0.05 --max-cost 0.25")
+        .expect(4)
+        .says(&["the budget leaves no room"]);
+    let entries: usize = service
+        .state
+        .lock()
+        .unwrap()
+        .batches
+        .iter()
+        .map(|(_, entries)| entries.len())
+        .sum();
+    assert_eq!(entries, 6, "six entries cost 24 cents");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_kill_while_results_are_stored_stores_none_of_them_twice() {
+    let service = openai(Box::new(|entry, _| {
+        if entry["body"]["messages"].to_string().contains("Moon") {
+            json!({"custom_id": entry["custom_id"], "response": {"status_code": 500, "body": {"error": {"message": "oops"}}}})
+        } else {
+            good(entry)
+        }
+    }));
+    let folder = folder(&service, "openai_chat", "");
+    // The log says nothing of the end, as after a kill between the results and their mark.
+    wheel(&folder, &format!("{WORDS} --limit 3")).expect(3);
+    let log = folder.read("runs/served/batches.log");
+    let kept: Vec<&str> = log
+        .lines()
+        .filter(|line| !line.contains("collected"))
+        .collect();
+    let before = folder.lines("served", "classic").len();
+    folder.write("runs/served/batches.log", &format!("{}\n", kept.join("\n")));
+    wheel(
+        &folder,
+        "run --model served --task baseline --limit 1 --quiet",
+    )
+    .expect(0);
+    assert_eq!(folder.lines("served", "classic").len(), before);
+}
+
+#[test]
+fn results_that_are_not_whole_are_fetched_again_and_a_gateway_that_gives_up_makes_no_second_batch()
+{
+    let fetched = Arc::new(Mutex::new(0));
+    let counting = Arc::clone(&fetched);
+    let state: Arc<Mutex<State>> = Arc::default();
+    let shared = Arc::clone(&state);
+    let end: Box<End> = Box::new(|entry, _| good(entry));
+    let server = Faulty::new(move |asked| {
+        let state = &mut *shared.lock().unwrap();
+        let act = openai_act(asked, state, &end);
+        match (asked.path.as_str(), act) {
+            // The batch is made, and the answer is that of a gateway.
+            ("/v1/batches", _) => Act::Write(response(
+                504,
+                &[("content-type", "text/html")],
+                b"<html>timeout</html>",
+            )),
+            (path, Act::Write(bytes)) if path.ends_with("/content") && path.contains("out-") => {
+                *counting.lock().unwrap() += 1;
+                if *counting.lock().unwrap() == 1 {
+                    Act::Write(response(
+                        200,
+                        &[("content-type", "text/html")],
+                        b"<html>later</html>",
+                    ))
+                } else {
+                    Act::Write(bytes)
+                }
+            }
+            // The service counts what is done.
+            (path, Act::Write(_)) if path.starts_with("/v1/batches/batch-") => {
+                let n: usize = path["/v1/batches/batch-".len()..].parse().unwrap();
+                let entries = state.batches[n].1.len();
+                Act::Write(json(
+                    200,
+                    &json!({"id": format!("batch-{n}"), "status": "completed", "request_counts": {"total": entries, "completed": entries, "failed": 0}, "output_file_id": format!("out-{n}")}),
+                ))
+            }
+            (_, act) => act,
+        }
+    });
+    let service = Service { server, state };
+    let folder = folder(&service, "openai_chat", "");
+    wheel(&folder, &format!("{WORDS} --limit 3")).expect(3);
+    wheel(&folder, &format!("{WORDS} --limit 3"))
+        .expect(0)
+        .says(&["are not whole"]);
+    check(&folder, 6);
+    assert_eq!(service.state.lock().unwrap().batches.len(), 1);
+    assert_eq!(*fetched.lock().unwrap(), 2);
+}
+
+#[test]
+fn a_store_with_a_batch_under_way_is_not_merged() {
+    let service = openai(Box::new(|entry, _| good(entry)));
+    let folder = folder(&service, "openai_chat", "");
+    folder.write(
+        "part/served/batches.log",
+        "{\"event\":\"intended\",\"tag\":\"0000000000000000\",\"at\":1,\"entries\":[]}\n",
+    );
+    folder
+        .wheel("merge part")
+        .expect(1)
+        .says(&["part/served/batches.log: a batch is under way"]);
+}
+
 /// An Anthropic-like service, which keeps no mark.
 fn anthropic() -> Service {
     let state: Arc<Mutex<State>> = Arc::default();
@@ -351,7 +478,7 @@ fn anthropic() -> Service {
             let ended = state.looks >= 1;
             json!({"id": format!("msgbatch_{n}"), "type": "message_batch", "processing_status": if ended { "ended" } else { "in_progress" },
                 "created_at": chrono::Utc::now().to_rfc3339(),
-                "request_counts": {"processing": if ended { 0 } else { state.batches[n].1.len() }, "succeeded": if ended { state.batches[n].1.len() } else { 0 }, "errored": 0, "canceled": 0, "expired": 0},
+                "request_counts": {"processing": if ended { 0 } else { state.batches[n].1.len() }, "succeeded": if ended { state.batches[n].1.len() - if n == 0 { 4 } else { 0 } } else { 0 }, "errored": 0, "canceled": 0, "expired": 0},
                 "results_url": "https://elsewhere.example.com/results"})
         };
         assert!(

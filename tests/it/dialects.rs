@@ -393,3 +393,111 @@ fn a_check_says_what_each_model_can_do() {
         "a check stores nothing"
     );
 }
+
+#[test]
+fn a_refused_key_stops_every_model_with_it_and_no_other() {
+    let server = Faulty::new(|asked| {
+        if asked.path.starts_with("/v1") {
+            Act::Write(json(
+                401,
+                &json!({"error": {"message": "Incorrect API key provided", "code": "invalid_api_key"}}),
+            ))
+        } else {
+            Act::Write(json(200, &completion("ESTIMATE: 100")))
+        }
+    });
+    let folder = Folder::new();
+    let mut models = "models:\n".to_owned();
+    for (name, path) in [("a", "v1"), ("b", "v1"), ("c", "v2")] {
+        models.push_str(&format!(
+            "  - {{name: {name}, provider: openai_compatible, model: m, base_url: \"{}/{path}\", api_key_env: SERVED_KEY, concurrency: 1}}\n",
+            server.url()
+        ));
+    }
+    folder.write("models.yaml", &models);
+    wheel(&folder, "run --model a --model b --model c --task baseline")
+        .expect(3)
+        .says(&["check the key in SERVED_KEY"]);
+    assert_eq!(folder.lines("c", "baseline").len(), 40);
+    // Each of the two may have had one call in flight.
+    assert!(server.requests() <= 42, "{}", server.requests());
+}
+
+#[test]
+fn a_key_is_hidden_in_whatever_form_it_comes_back() {
+    let key = "sk-test/Secret+Key==123";
+    let forms = [
+        key.replace('/', "\\/"),
+        key.chars().fold(String::new(), |form, c| {
+            form + &format!("\\u{:04x}", u32::from(c))
+        }),
+        key.to_lowercase(),
+        "sk-test%2FSecret%2BKey%3D%3D123".to_owned(),
+    ];
+    let server = Faulty::new(move |asked| {
+        let form = &forms[asked.number % forms.len()];
+        let body = if asked.number < 4 {
+            format!("{{\"error\":{{\"message\":\"no luck with {form}\"}}}}")
+        } else {
+            completion("ESTIMATE: 100 FORM")
+                .to_string()
+                .replace("FORM", form)
+        };
+        let status = if asked.number < 4 { 400 } else { 200 };
+        Act::Write(response(
+            status,
+            &[("x-request-id", "sk-test/Secret+Key==123")],
+            body.as_bytes(),
+        ))
+    });
+    let folder = Folder::new();
+    folder.write(
+        "models.yaml",
+        &entry(&server, "openai_chat", "/v1", "    concurrency: 1\n"),
+    );
+    let output = folder
+        .command("run --model served --task baseline --limit 12")
+        .env("SERVED_KEY", key)
+        .output()
+        .unwrap();
+    let run = Run::from(output);
+    let stored = folder.read("runs/served/baseline.jsonl");
+    for text in [&run.out, &run.err, &stored] {
+        let lower = text.to_lowercase();
+        for form in ["secret+key", "secret%2bkey", "\\u0053\\u0065", "\\\\u0053"] {
+            assert!(!lower.contains(form), "{form}: {text}");
+        }
+    }
+    assert!(stored.contains("[key]"));
+    // Split over the pieces of a stream, it is whole only in the text.
+    let piece = |text: &str| {
+        format!(
+            "data: {}\n\n",
+            json!({"choices": [{"delta": {"content": text}}]})
+        )
+    };
+    let body = format!(
+        "{}{}data: [DONE]\n\n",
+        piece("ESTIMATE: 1 sk-test/Sec"),
+        piece("ret+Key==123")
+    );
+    let server = Faulty::new(move |_| {
+        Act::Write(response(
+            200,
+            &[("content-type", "text/event-stream")],
+            body.as_bytes(),
+        ))
+    });
+    let folder = Folder::new();
+    folder.write("models.yaml", &entry(&server, "openai_chat", "/v1", ""));
+    folder
+        .command("run --model served --task baseline --limit 1 --quiet")
+        .env("SERVED_KEY", key)
+        .output()
+        .unwrap();
+    let stored = folder.read("runs/served/baseline.jsonl");
+    assert!(
+        stored.contains("ESTIMATE: 1 [key]") && !stored.contains("ret+Key"),
+        "{stored}"
+    );
+}

@@ -407,7 +407,7 @@ fn fifty_kills_lose_no_stored_answer_and_repeat_none() {
         };
         let before = times(&mix.server);
         let mut child = start(&folder, "--model v1 --quiet");
-        std::thread::sleep(Duration::from_millis(20 + chance.hash_one(kill) % 180));
+        std::thread::sleep(Duration::from_millis(40 + chance.hash_one(kill) % 260));
         // SIGKILL on unix.
         let _ = child.kill();
         child.wait().unwrap();
@@ -423,6 +423,11 @@ fn fifty_kills_lose_no_stored_answer_and_repeat_none() {
         );
         known = now;
     }
+    assert!(
+        known.len() > 100,
+        "only {} answers before the last kill",
+        known.len()
+    );
     finish(start(&folder, "--model v1 --quiet"));
     let (answers, reasons) = ends(&folder, "v1");
     assert!(answers.values().all(|times| *times == 1));

@@ -187,3 +187,33 @@ fn computed_and_reported_costs_are_both_kept_and_shown_where_they_differ() {
     let out = folder.wheel("score").expect(0).out;
     assert!(out.contains("$0.0181") && out.contains("$0.04"), "{out}");
 }
+
+#[test]
+fn a_limit_hidden_in_the_extra_body_refuses_a_budget() {
+    let server = answering();
+    let folder = Folder::new();
+    folder.write("models.yaml", &format!("models:\n  - {{name: a, provider: openai_compatible, model: m, base_url: \"{}/v1\", extra_body: {{options: {{num_predict: 9}}}}, price: {{input: 1, output: 1, source: list, as_of: today}}}}\n", server.url()));
+    folder
+        .wheel("run --model a --task baseline --max-cost 1 --quiet")
+        .expect(2)
+        .says(&["extra_body of model `a` sets num_predict"]);
+    assert_eq!(server.requests(), 0);
+}
+
+#[test]
+fn a_server_that_bills_beyond_the_limit_is_reckoned_with() {
+    let server = Faulty::new(|_| {
+        let mut body = completion("ESTIMATE: 100");
+        // Ten times the limit of 100 tokens.
+        body["usage"] =
+            json!({"prompt_tokens": 31, "completion_tokens": 1000, "total_tokens": 1031});
+        Act::Write(json(200, &body))
+    });
+    let folder = Folder::new();
+    folder.write("models.yaml", &priced(&server, &["a"]));
+    folder
+        .wheel("run --model a --task baseline --max-cost 5 --concurrency 1 --quiet")
+        .expect(4);
+    let spent = cost(&folder.lines("a", "baseline"));
+    assert!(spent <= 5.0, "{spent}");
+}

@@ -3,6 +3,7 @@
 use clap::Args as ClapArgs;
 use serde_json::json;
 
+use super::super::run::seconds;
 use super::super::workspace::ModelArgs;
 use super::super::{CliError, Exit, output};
 use crate::ask::{BackendError, Connections, Http, Probe, probe};
@@ -18,6 +19,9 @@ pub(super) struct Args {
     names: Vec<String>,
     #[command(flatten)]
     models: ModelArgs,
+    /// Longest time for the call, in seconds
+    #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = seconds)]
+    timeout: f64,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -40,9 +44,12 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
             .map(|name| resolve(name, &registry).map_err(CliError::usage))
             .collect::<Result<_, _>>()?
     };
+    let models = models.into_iter().map(|mut model| {
+        model.limits.timeout_s = Some(args.timeout);
+        model
+    });
     let mut connections = Connections::default();
     let ready: Vec<(Model, Result<Option<Http>, BackendError>)> = models
-        .into_iter()
         .map(|model| {
             let http = model
                 .provider

@@ -1,8 +1,9 @@
 //! The asking itself: everything that can be checked without a call first, then locks, plans, and the run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
@@ -10,9 +11,12 @@ use super::Args;
 use super::batches::{self, BatchPlan};
 use super::report::Asked;
 use super::selection::{CellPlan, Selection, plan_cells};
-use crate::ask::{self, Budget, Connections, Http, InProcessLane, Lane, Progress, Settings};
+use crate::ask::{
+    self, BatchSettings, Budget, Connections, Http, InProcessLane, Lane, ModelSummary, Progress,
+    Settings,
+};
 use crate::cli::{CliError, output};
-use crate::domain::{Conversation, ModelName, Parameter};
+use crate::domain::{Conversation, ModelName, Parameter, SampleKey};
 use crate::model::{Dialect, Model};
 use crate::provider::{Facts, Respondent, Scripted};
 use crate::score::Heard;
@@ -27,40 +31,6 @@ pub(super) async fn ask_all(args: &Args, selection: &Selection) -> Result<Asked,
     let mut logs = open_logs(args, selection)?;
     let files = open_files(args, selection, &logs)?;
     let paths: Vec<PathBuf> = files.iter().map(|file| file.path().to_owned()).collect();
-    let mut cells = plan_cells(args, selection, &logs, &args.again)?;
-    let mut heard: Vec<Heard> = cells
-        .iter_mut()
-        .flat_map(|cell| cell.heard.drain(..))
-        .collect();
-    let total: usize = cells.iter().map(|cell| cell.jobs.len()).sum();
-    let batched: usize = cells.iter().map(|cell| cell.batched).sum();
-    let live = logs.iter().flatten().any(|log| !log.live().is_empty());
-    if !args.quiet {
-        let answered: usize = cells.iter().map(|cell| cell.answered).sum();
-        let waiting = match batched {
-            0 => String::new(),
-            n => format!(", {n} in batches"),
-        };
-        output::note(&format!(
-            "{total} samples to ask, {answered} already in {}{waiting}",
-            args.store.store.display()
-        ));
-    }
-    let budget = Budget::new(args.max_cost);
-    if total == 0 && !live {
-        return Ok(Asked {
-            summaries: Vec::new(),
-            spent: budget.spent(),
-            interrupted: false,
-            heard,
-            batched: 0,
-        });
-    }
-    let (lanes, in_process) = if args.batch {
-        (Vec::new(), Vec::new())
-    } else {
-        lanes(args, selection, &backends, cells, &paths).await?
-    };
     // Replies are read as they are written, so that nothing is read twice.
     let (hear, hearing) = std::sync::mpsc::channel();
     let (bank, tasks) = (
@@ -70,59 +40,159 @@ pub(super) async fn ask_all(args: &Args, selection: &Selection) -> Result<Asked,
     let recorder = Recorder::start(files, move |record| {
         let _ = hear.send(Heard::new(record, &bank, &tasks).slim(&tasks));
     });
-    let progress = Progress::new((total + batched) as u64, args.quiet);
     let stop = CancellationToken::new();
     let abort = CancellationToken::new();
     let watcher = watch_interrupts(args, stop.clone(), abort.clone());
-    let plan = BatchPlan {
+    let run = Run {
         args,
         selection,
         backends: &backends,
-        file_of: &|record: &Record| {
-            let path = cell_path(&args.store.store, &record.model, &record.task);
-            paths.iter().position(|known| *known == path)
-        },
+        paths: &paths,
+        recorder: &recorder,
+        budget: &Budget::new(args.max_cost),
+        progress: &Progress::new(0, args.quiet),
+        stop: &stop,
+        abort: &abort,
     };
-    // Batches that are known come first, whether this run makes new ones or not.
-    let outcome = batches::run(&plan, &mut logs, &recorder, &progress, &budget, &stop).await;
-    let outcome = match outcome {
-        Ok((mut summaries, running)) => {
-            let settings = Settings {
-                recorder: &recorder,
-                progress: &progress,
-                budget: &budget,
-                max_wait: args.max_wait(),
-                patience: args.patience(),
-                stop: stop.clone(),
-                abort,
-            };
-            ask::run(lanes, in_process, &settings)
-                .await
-                .map(|more| {
-                    summaries.extend(more);
-                    (summaries, running)
-                })
-                .map_err(CliError::failed)
-        }
-        Err(error) => Err(error),
-    };
+    let outcome = run.go(&mut logs).await;
     watcher.abort();
-    progress.finish();
+    run.progress.finish();
+    let spent = run.budget.spent();
     recorder.finish().map_err(CliError::failed)?;
-    let (summaries, running) = outcome?;
+    let Outcome {
+        summaries,
+        mut heard,
+        batched,
+    } = outcome?;
+    let known: HashSet<(SampleKey, u32, u32, Option<String>)> = heard
+        .iter()
+        .filter(|line| line.record().batch.is_some())
+        .map(line_of)
+        .collect();
     let asked: BTreeSet<&ModelName> = selection.models.iter().map(|model| &model.name).collect();
     let new = hearing.into_iter().filter(|line| {
         let record: &Record = line.record();
-        asked.contains(&record.model) && selection.tasks.iter().any(|task| task.name == record.task)
+        let selected = asked.contains(&record.model)
+            && selection.tasks.iter().any(|task| task.name == record.task);
+        // What batches brought was read by the plan that followed.
+        selected && (record.batch.is_none() || !known.contains(&line_of(line)))
     });
     heard.extend(new);
     Ok(Asked {
         summaries,
-        spent: budget.spent(),
+        spent,
         interrupted: stop.is_cancelled(),
         heard,
-        batched: running,
+        batched,
     })
+}
+
+fn line_of(line: &Heard) -> (SampleKey, u32, u32, Option<String>) {
+    let record = line.record();
+    (
+        record.key.clone(),
+        record.turn,
+        record.attempt,
+        record.batch.clone(),
+    )
+}
+
+/// What the steps of a run share.
+struct Run<'a> {
+    args: &'a Args,
+    selection: &'a Selection,
+    backends: &'a [Option<Http>],
+    paths: &'a [PathBuf],
+    recorder: &'a Recorder,
+    budget: &'a Budget,
+    progress: &'a Progress,
+    stop: &'a CancellationToken,
+    abort: &'a CancellationToken,
+}
+
+/// How the steps ended.
+struct Outcome {
+    summaries: Vec<ModelSummary>,
+    /// The lines that were there when the last plan was made.
+    heard: Vec<Heard>,
+    batched: usize,
+}
+
+impl Run<'_> {
+    /// Collects batches that are known, then asks for what is missing.
+    async fn go(&self, logs: &mut [Option<BatchLog>]) -> Result<Outcome, CliError> {
+        let (args, selection) = (self.args, self.selection);
+        if args.batch {
+            let cells = plan_cells(args, selection, logs, &args.again)?;
+            self.announce(&cells);
+        }
+        let plan = BatchPlan {
+            args,
+            selection,
+            backends: self.backends,
+            file_of: &|record: &Record| {
+                let path = cell_path(&args.store.store, &record.model, &record.task);
+                self.paths.iter().position(|known| *known == path)
+            },
+        };
+        let settings = BatchSettings {
+            recorder: self.recorder,
+            progress: self.progress,
+            budget: self.budget,
+            max_wait: args.max_wait(),
+            poll: Duration::from_secs_f64(args.poll),
+            patience: args.patience(),
+            store: &args.store.store,
+            stop: self.stop.clone(),
+            abort: self.abort.clone(),
+        };
+        let (mut summaries, batched) = batches::run(&plan, logs, &settings).await?;
+        let mut cells = plan_cells(args, selection, logs, &args.again)?;
+        let heard = cells
+            .iter_mut()
+            .flat_map(|cell| cell.heard.drain(..))
+            .collect();
+        if !args.batch {
+            self.announce(&cells);
+            let (lanes, in_process) =
+                lanes(args, selection, self.backends, cells, self.paths).await?;
+            let settings = Settings {
+                recorder: self.recorder,
+                progress: self.progress,
+                budget: self.budget,
+                max_wait: args.max_wait(),
+                patience: args.patience(),
+                stop: self.stop.clone(),
+                abort: self.abort.clone(),
+            };
+            let more = ask::run(lanes, in_process, &settings).await;
+            summaries.extend(more.map_err(CliError::failed)?);
+        }
+        Ok(Outcome {
+            summaries,
+            heard,
+            batched,
+        })
+    }
+
+    /// Says what is to be asked, and sets the length of the bar.
+    fn announce(&self, cells: &[CellPlan]) {
+        let count = |of: fn(&CellPlan) -> usize| cells.iter().map(of).sum::<usize>();
+        let total = count(|cell| cell.jobs.len());
+        self.progress.expect(total as u64);
+        if self.args.quiet {
+            return;
+        }
+        let waiting = match count(|cell| cell.batched) {
+            0 => String::new(),
+            n => format!(", {n} in batches"),
+        };
+        output::note(&format!(
+            "{total} samples to ask, {} already in {}{waiting}",
+            count(|cell| cell.answered),
+            self.args.store.store.display()
+        ));
+    }
 }
 
 /// Checks what needs no call: keys, addresses, prices, what the models can do.
@@ -138,6 +208,13 @@ fn check(args: &Args, selection: &Selection) -> Result<Vec<Option<Http>>, CliErr
         {
             return Err(CliError::Usage(format!(
                 "model `{}` has no price, so --max-cost cannot hold: add one to its entry in models.yaml, such as price: {{input: 0.20, output: 1.25, source: price list, as_of: 2026-11-29}}, or pass --allow-unknown-price to leave it out of the count",
+                model.name
+            )));
+        }
+        if let (Some(_), Some(name)) = (args.max_cost, limit_in(model.sampling.extra_body.as_ref()))
+        {
+            return Err(CliError::Usage(format!(
+                "extra_body of model `{}` sets {name}, which --max-cost cannot see: give max_output_tokens instead, and ask once a call",
                 model.name
             )));
         }
@@ -161,6 +238,27 @@ fn check(args: &Args, selection: &Selection) -> Result<Vec<Option<Http>>, CliErr
         output::note("warning: limits and clocks do nothing for models that run in this process");
     }
     Ok(backends)
+}
+
+/// The first field of an extra body that changes how much a call may cost.
+fn limit_in(extra: Option<&serde_json::Value>) -> Option<&str> {
+    const FIELDS: [&str; 8] = [
+        "max_tokens",
+        "max_completion_tokens",
+        "max_output_tokens",
+        "maxOutputTokens",
+        "num_predict",
+        "n",
+        "best_of",
+        "candidateCount",
+    ];
+    extra?.as_object()?.iter().find_map(|(name, value)| {
+        if FIELDS.contains(&name.as_str()) {
+            Some(name.as_str())
+        } else {
+            limit_in(Some(value))
+        }
+    })
 }
 
 /// The logs of batches, where there are some or will be.
@@ -252,18 +350,16 @@ async fn lanes(
 
 /// Parameters that the server refused when it was last asked, whatever the task.
 fn refused_before(args: &Args, model: &Model) -> Result<BTreeSet<Parameter>, CliError> {
-    let mut refused = BTreeSet::new();
+    let mut found = BTreeSet::new();
     for path in store::list_files_of(&args.store.store, &model.name).map_err(CliError::failed)? {
         let last = store::last_record(&path).map_err(CliError::failed)?;
         let same =
             last.filter(|last| last.model == model.name && last.sent.model == model.model_id);
-        refused.extend(
-            same.into_iter()
-                .flat_map(|last| last.sent.dropped)
-                .filter_map(|name| name.parse::<Parameter>().ok()),
-        );
+        if let Some(last) = same {
+            found.extend(ask::refused(&last.sent.dropped));
+        }
     }
-    Ok(refused)
+    Ok(found)
 }
 
 fn place_of(paths: &[PathBuf], path: &Path) -> usize {
@@ -285,14 +381,33 @@ fn watch_interrupts(
         "\nstopping: waiting for the calls in flight; press Ctrl-C again to drop them"
     };
     tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
+        if interrupted().await {
             output::note(word);
             stop.cancel();
         }
-        if tokio::signal::ctrl_c().await.is_ok() {
+        if interrupted().await {
             abort.cancel();
         }
     })
+}
+
+/// Waits for Ctrl-C, or for the word of a scheduler that the time is up.
+async fn interrupted() -> bool {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let Ok(mut terminated) = signal(SignalKind::terminate()) else {
+            return tokio::signal::ctrl_c().await.is_ok();
+        };
+        tokio::select! {
+            pressed = tokio::signal::ctrl_c() => pressed.is_ok(),
+            told = terminated.recv() => told.is_some(),
+        }
+    }
+    #[cfg(not(unix))]
+    {
+        tokio::signal::ctrl_c().await.is_ok()
+    }
 }
 
 async fn respondent(

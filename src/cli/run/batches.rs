@@ -1,20 +1,18 @@
 //! Runs by batch: known batches first, then new ones, round after round while that gets on.
 
-use std::collections::BTreeSet;
-use std::time::Duration;
+use std::collections::{BTreeSet, HashSet};
 
 use strum::IntoEnumIterator;
-use tokio_util::sync::CancellationToken;
 
 use super::Args;
 use super::selection::{CellPlan, Selection, plan_cells};
 use crate::ask::{
-    BatchLane, BatchSettings, Budget, Collected, Held, Http, Job, ModelSummary, Progress,
+    BatchError, BatchLane, BatchSettings, Held, Http, Job, Learned, Lesson, ModelSummary,
 };
-use crate::cli::{CliError, output};
-use crate::domain::{Parameter, Status};
+use crate::cli::CliError;
+use crate::domain::{Parameter, SampleKey, Status};
 use crate::model::Model;
-use crate::store::{BatchLog, Record, Recorder};
+use crate::store::{BatchLog, Record};
 
 /// What all rounds share.
 pub(super) struct BatchPlan<'a> {
@@ -37,37 +35,30 @@ pub(super) fn unsupported(model: &Model, http: &Http) -> BTreeSet<Parameter> {
 pub(super) async fn run(
     plan: &BatchPlan<'_>,
     logs: &mut [Option<BatchLog>],
-    recorder: &Recorder,
-    progress: &Progress,
-    budget: &Budget,
-    stop: &CancellationToken,
+    settings: &BatchSettings<'_>,
 ) -> Result<(Vec<ModelSummary>, usize), CliError> {
-    let settings = BatchSettings {
-        recorder,
-        progress,
-        budget,
-        max_wait: plan.args.max_wait(),
-        poll: Duration::from_secs_f64(plan.args.poll),
-        stop: stop.clone(),
-    };
     // Each model waits for its own batches, so all wait at once.
     let rounds = logs.iter_mut().enumerate().filter_map(|(place, log)| {
-        let log = log.as_mut()?;
+        let log = log
+            .as_mut()
+            .filter(|log| plan.args.batch || !log.live().is_empty())?;
         let http = plan.backends[place].as_ref()?;
-        Some(rounds(plan, place, http, log, &settings))
+        Some(rounds(plan, place, http, log, settings))
     });
-    let ends = futures::future::join_all(rounds).await;
     let mut summaries = Vec::new();
     let mut running = 0;
-    for end in ends {
+    for end in futures::future::join_all(rounds).await {
         let (summary, left) = end?;
         running += left;
-        summaries.push(summary);
+        // Without a batch of its own a run only collects; its other calls ask for what is missing.
+        if plan.args.batch || summary.stopped.is_some() {
+            summaries.push(summary);
+        }
     }
-    summaries.retain(|summary| plan.args.batch || summary.answered > 0 || summary.is_short());
     Ok((summaries, running))
 }
 
+/// All rounds of one model. What its service refuses stops this model alone.
 async fn rounds(
     plan: &BatchPlan<'_>,
     place: usize,
@@ -77,54 +68,73 @@ async fn rounds(
 ) -> Result<(ModelSummary, usize), CliError> {
     let model = &plan.selection.models[place];
     let mut summary = ModelSummary::new(model.name.clone());
-    let mut held = Held::default();
-    let mut dropped = unsupported(model, http);
-    let mut again: &[Status] = &plan.args.again;
     let mut lane = BatchLane {
         model,
         http,
         log,
+        learned: Learned::new(model, unsupported(model, http)),
         file_of: plan.file_of,
     };
+    let done = all_rounds(plan, place, &mut lane, &mut summary, settings).await;
+    summary.dropped.clone_from(&lane.learned.dropped);
+    let running = lane
+        .log
+        .live()
+        .iter()
+        .map(|batch| batch.entries.len())
+        .sum();
+    match done {
+        Ok(()) => {}
+        Err(BatchError::Store(error)) => return Err(CliError::failed(error)),
+        Err(error) => {
+            summary.stopped = Some(error.to_string());
+        }
+    }
+    if plan.args.batch {
+        // Whatever is missing now and sits in no batch was not asked, or failed in the last round.
+        let open = open_jobs(plan, place, lane.log, &[], &mut lane.learned)?.len() as u64;
+        let failed: u64 = summary.failed.values().sum();
+        summary.not_asked = open.saturating_sub(failed);
+    }
+    Ok((summary, running))
+}
+
+async fn all_rounds(
+    plan: &BatchPlan<'_>,
+    place: usize,
+    lane: &mut BatchLane<'_>,
+    summary: &mut ModelSummary,
+    settings: &BatchSettings<'_>,
+) -> Result<(), BatchError> {
+    let mut held = Held::default();
+    let mut again: &[Status] = &plan.args.again;
     let mut submitted = false;
     loop {
-        let collected = lane.collect(plan.args.batch, settings, &mut held).await;
-        let Collected {
-            answered,
-            failed,
-            refused,
-            running,
-        } = collected.map_err(CliError::failed)?;
-        summary.answered += answered;
-        let learned = refused.iter().any(|parameter| dropped.insert(*parameter));
-        let stuck = submitted && answered == 0 && !learned;
-        let jobs = open_jobs(plan, place, lane.log, again, &mut dropped)?;
-        if !plan.args.batch
-            || running > 0
-            || settings.stop.is_cancelled()
-            || jobs.is_empty()
-            || stuck
-        {
-            // Without a batch of its own a run only collects; its other calls ask for what is missing.
-            if plan.args.batch {
-                let lost: u64 = failed.values().sum();
-                summary.failed = failed;
-                summary.not_asked = (jobs.len() as u64).saturating_sub(lost);
-            }
-            summary.dropped = dropped;
-            return Ok((summary, running));
+        let collected = lane.collect(plan.args.batch, settings, &mut held).await?;
+        summary.answered += collected.answered;
+        summary.failed = collected.failed;
+        let mut learned = false;
+        for parameter in collected.refused {
+            let with = lane.learned.clone();
+            let dialect = lane.model.provider.dialect;
+            let lesson = lane
+                .learned
+                .learn(parameter, &with, &lane.model.sampling, dialect);
+            learned |= matches!(lesson, Lesson::Dropped | Lesson::Renamed);
         }
-        let left_out = lane
-            .submit(&jobs, &dropped, settings, &mut held)
-            .await
-            .map_err(|error| {
-                output::note("every batch that was taken is written down; the same command goes on from there");
-                CliError::failed(error)
-            })?;
-        if left_out == jobs.len() {
-            summary.not_asked = left_out as u64;
+        let stuck = submitted && collected.answered == 0 && !learned;
+        if !plan.args.batch || collected.running > 0 || settings.stop.is_cancelled() || stuck {
+            return Ok(());
+        }
+        let jobs = open_jobs(plan, place, lane.log, again, &mut lane.learned)
+            .map_err(|error| BatchError::Plan(error.to_string()))?;
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        summary.failed.clear();
+        if lane.submit(&jobs, settings, &mut held).await? == jobs.len() {
             summary.stopped = Some("the budget leaves no room for another call".to_owned());
-            return Ok((summary, 0));
+            return Ok(());
         }
         submitted = true;
         // What was asked again once is an answer from now on.
@@ -132,22 +142,28 @@ async fn rounds(
     }
 }
 
-/// What the store still lacks of a model.
+/// What the store still lacks of a model, and what its lines teach.
 fn open_jobs(
     plan: &BatchPlan<'_>,
     place: usize,
     log: &BatchLog,
     again: &[Status],
-    dropped: &mut BTreeSet<Parameter>,
+    learned: &mut Learned,
 ) -> Result<Vec<Job>, CliError> {
     let cells: Vec<CellPlan> = plan_cells(plan.args, plan.selection, &[], again)?;
+    let held: HashSet<(&SampleKey, u32)> = log
+        .live()
+        .iter()
+        .flat_map(|batch| &batch.entries)
+        .map(|entry| (&entry.key, entry.turn))
+        .collect();
     let mut jobs = Vec::new();
     for cell in cells.into_iter().filter(|cell| cell.model == place) {
-        dropped.extend(cell.stored.dropped());
+        learned.dropped.extend(cell.stored.dropped());
         jobs.extend(
             cell.jobs
                 .into_iter()
-                .filter(|job| !log.holds(&job.key, job.turn())),
+                .filter(|job| !held.contains(&(&job.key, job.turn()))),
         );
     }
     Ok(jobs)

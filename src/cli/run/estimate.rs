@@ -40,15 +40,17 @@ pub(super) fn dry_run(args: &Args, selection: &Selection) -> Result<(), CliError
     let mut rows = Vec::new();
     for (place, model) in selection.models.iter().enumerate() {
         let own: Vec<&CellPlan> = cells.iter().filter(|cell| cell.model == place).collect();
-        let of_model: Vec<u64> = own
-            .iter()
-            .flat_map(|cell| cell.stored.output_tokens())
-            .copied()
-            .collect();
         let mut total = Costs::zero(model);
         for cell in &own {
             let calls = calls(cell);
-            let replies = replies(model, cell.stored.output_tokens(), &of_model, calls);
+            // One line says nothing of how long thinking aloud takes.
+            let like: Vec<u64> = own
+                .iter()
+                .filter(|other| other.task.one_line == cell.task.one_line)
+                .flat_map(|other| other.stored.output_tokens())
+                .copied()
+                .collect();
+            let replies = replies(model, cell.stored.output_tokens(), &like, calls);
             let costs = costs(args, model, cell, &replies);
             total = total.plus(&costs);
             rows.push(vec![
@@ -135,13 +137,13 @@ fn prompt_tokens(cell: &CellPlan) -> u64 {
     tokens as u64
 }
 
-/// The tokens of so many replies: from those of the cell, else of the model, else from nothing to the limit.
+/// The tokens of so many replies: from those of the cell, else of tasks like it, else from nothing to the limit.
 ///
 /// From n observed replies the sum over m new ones lies with 95 % within m · mean ± 1.96 · sd · √(m + m²/n).
-fn replies(model: &Model, of_cell: &[u64], of_model: &[u64], calls: usize) -> Replies {
+fn replies(model: &Model, of_cell: &[u64], of_like: &[u64], calls: usize) -> Replies {
     let limit = u64::from(model.sampling.max_output_tokens.unwrap_or(OUTPUT_BUDGET));
     let m = calls as u64;
-    let observed = [of_cell, of_model]
+    let observed = [of_cell, of_like]
         .into_iter()
         .find(|seen| seen.len() >= ENOUGH);
     let Some(seen) = observed else {

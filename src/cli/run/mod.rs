@@ -15,7 +15,8 @@ use super::workspace::{ModelArgs, QuestionArgs, StoreArgs, TaskArgs};
 use super::{CliError, Exit};
 use crate::ask::Shard;
 use crate::domain::{Conversation, Role, Status, Usd};
-use pace::{PaceArgs, seconds};
+use pace::PaceArgs;
+pub(super) use pace::seconds;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -65,7 +65,7 @@ impl PaceArgs {
     }
 }
 
-pub(super) fn seconds(text: &str) -> Result<f64, String> {
+pub(in crate::cli) fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value <= LONGEST_TIMEOUT => Ok(value),
         _ => Err("must be a number of seconds above 0, at most 86400".to_owned()),

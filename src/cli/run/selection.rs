@@ -137,7 +137,7 @@ pub(super) fn plan_cells(
     for (place, model) in selection.models.iter().enumerate() {
         for task in &selection.tasks {
             let path = cell_path(&args.store.store, &model.name, &task.name);
-            let mut stored = Stored::default();
+            let mut stored = Stored::new(&model.model_id);
             let mut heard = Vec::new();
             let keep_text = task.asks().count() > 1;
             if path.is_file() {
