@@ -40,6 +40,8 @@ pub struct Lane {
     pub http: Http,
     /// Parameters that the server has refused before.
     pub dropped: BTreeSet<Parameter>,
+    /// Whether it ever answered: then failures at the start of a run are no sign that it is out of reach.
+    pub heard_before: bool,
     /// The jobs, each with the place of its cell's file in the recorder.
     pub jobs: Vec<(usize, Job)>,
 }
@@ -91,6 +93,7 @@ pub(super) async fn run(
         window: Window::new(start, most),
         outage: Outage::default(),
         any_answer: false,
+        heard_before: lane.heard_before,
         lost: 0,
         output: (0, 0),
         prompt_tokens,
@@ -110,6 +113,8 @@ struct Driver<'a> {
     window: Window,
     outage: Outage,
     any_answer: bool,
+    /// Whether an earlier run heard it.
+    heard_before: bool,
     lost: u32,
     /// Sum and number of the output tokens seen.
     output: (u64, u64),
@@ -350,7 +355,9 @@ impl Driver<'_> {
         *self.summary.failed.entry(class).or_default() += 1;
         self.shared.settings.progress.unanswered();
         self.lost += 1;
-        if self.lost >= HOPELESS && !self.any_answer {
+        // A server that is there and refuses these samples may take the rest, if it ever took any.
+        let there = !matches!(class, ErrorClass::Connection | ErrorClass::Timeout);
+        if self.lost >= HOPELESS && !self.any_answer && !(there && self.heard_before) {
             self.stop(&format!("{} samples in a row failed: {message}", self.lost));
         }
     }

@@ -318,9 +318,11 @@ async fn lanes(
     for (place, model) in selection.models.iter().enumerate() {
         let mut dropped = BTreeSet::new();
         let mut jobs = Vec::new();
+        let mut heard_before = false;
         while let Some(cell) = cells.next_if(|cell| cell.model == place) {
             let file = place_of(paths, &cell.path);
             dropped.extend(cell.stored.dropped());
+            heard_before |= cell.answered > 0;
             jobs.extend(cell.jobs.into_iter().map(|job| (file, job)));
         }
         if jobs.is_empty() {
@@ -335,6 +337,7 @@ async fn lanes(
                     model: model.clone(),
                     http: http.clone(),
                     dropped,
+                    heard_before,
                     jobs,
                 });
             }
