@@ -1,9 +1,12 @@
 //! A bare reqwest loop and a server for it: the yardstick that `pace.py` holds `wheel` against.
 //!
-//! `bare serve` prints its port and answers every request at once; `bare loop URL N CONCURRENCY` makes N calls.
+//! `bare serve` prints its port and answers every request at once; `GET /seconds` gives the time from the first request
+//! to the last, and forgets them. `bare loop URL N CONCURRENCY` makes N calls.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use futures::StreamExt;
 
@@ -51,17 +54,22 @@ fn serve() -> Result<(), Box<dyn std::error::Error>> {
     let mut out = std::io::stdout();
     writeln!(out, "{}", listener.local_addr()?.port())?;
     out.flush()?;
+    let span: Span = Arc::default();
     for stream in listener.incoming() {
         let stream = stream?;
+        let span = Arc::clone(&span);
         std::thread::spawn(move || {
-            let _ = answer(stream);
+            let _ = answer(stream, &span);
         });
     }
     Ok(())
 }
 
+/// When the first and the last request came.
+type Span = Arc<Mutex<Option<(Instant, Instant)>>>;
+
 /// Answers the requests of one connection, one after the other.
-fn answer(mut stream: TcpStream) -> std::io::Result<()> {
+fn answer(mut stream: TcpStream, span: &Span) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let response = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{REPLY}",
@@ -78,6 +86,15 @@ fn answer(mut stream: TcpStream) -> std::io::Result<()> {
         let Some(end) = known.windows(4).position(|four| four == b"\r\n\r\n") else {
             continue;
         };
+        if known.starts_with(b"GET /seconds") {
+            let span = span.lock().expect("no panic while noting").take();
+            let seconds = span.map_or(0.0, |(first, last)| (last - first).as_secs_f64());
+            let body = seconds.to_string();
+            let length = body.len();
+            let head =
+                format!("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
+            return stream.write_all(format!("{head}{body}").as_bytes());
+        }
         let head = String::from_utf8_lossy(&known[..end]).to_lowercase();
         let length: usize = head
             .split("content-length:")
@@ -86,6 +103,11 @@ fn answer(mut stream: TcpStream) -> std::io::Result<()> {
             .unwrap_or(0);
         if known.len() >= end + 4 + length {
             known.clear();
+            {
+                let mut span = span.lock().expect("no panic while noting");
+                let now = Instant::now();
+                *span = Some((span.map_or(now, |(first, _)| first), now));
+            }
             stream.write_all(response.as_bytes())?;
         }
     }
