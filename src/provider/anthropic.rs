@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 use super::batch::{ANTHROPIC, BatchApi};
 use super::tokens::{Reported, normalise};
 use super::{
-    Call, Dialect, KeyHeader, WireRequest, add_extra, has_error, joined_parts, set, take, text,
+    Call, Dialect, KeyHeader, WireRequest, add_extra, has_error, joined_parts, set, status_of,
+    take, text,
 };
-use crate::domain::{Finish, Parameter, Reply, Role, Served, Status};
+use crate::domain::{Finish, Parameter, Reply, Role, Served};
 
 /// `POST {base}/messages`.
 #[derive(Debug, Clone, Copy)]
@@ -92,12 +93,7 @@ impl Dialect for AnthropicMessages {
             total: None,
         });
         Some(Reply {
-            status: match finish {
-                Some(Finish::Refusal) => Status::Refused,
-                Some(Finish::Length) => Status::Truncated,
-                _ if said.trim().is_empty() => Status::Empty,
-                _ => Status::Ok,
-            },
+            status: status_of(finish, &said),
             text: said,
             reasoning_text: Some(thought).filter(|thought| !thought.is_empty()),
             returned_model: text(&json["model"]),

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::tokens::{Reported, normalise};
-use super::{Call, Dialect, KeyHeader, WireRequest, add_extra, set, take, text};
-use crate::domain::{Finish, Reply, Role, Status};
+use super::{Call, Dialect, KeyHeader, WireRequest, add_extra, set, status_of, take, text};
+use crate::domain::{Finish, Reply, Role};
 
 /// `POST {base}/models/{model}:generateContent`.
 #[derive(Debug, Clone, Copy)]
@@ -100,12 +100,7 @@ impl Dialect for Gemini {
             total: usage["totalTokenCount"].as_u64(),
         });
         Some(Reply {
-            status: match finish {
-                Some(Finish::Refusal) => Status::Refused,
-                Some(Finish::Length) => Status::Truncated,
-                _ if said.trim().is_empty() => Status::Empty,
-                _ => Status::Ok,
-            },
+            status: status_of(finish, &said),
             text: said,
             reasoning_text: Some(thought).filter(|thought| !thought.is_empty()),
             returned_model: text(&json["modelVersion"]),

@@ -36,7 +36,7 @@ pub use waiting::{Allowance, allowances};
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use crate::domain::{Conversation, Parameter, Reply, Sampling};
+use crate::domain::{Conversation, Finish, Parameter, Reply, Sampling, Status};
 use crate::model::LimitField;
 
 /// A call as it goes out, without the key.
@@ -181,6 +181,16 @@ fn has_error(json: &Value) -> bool {
         Value::String(text) => !text.is_empty(),
         Value::Object(fields) => !fields.is_empty(),
         _ => true,
+    }
+}
+
+/// How a reply with this end and this text counts.
+fn status_of(finish: Option<Finish>, said: &str) -> Status {
+    match finish {
+        Some(Finish::Refusal) => Status::Refused,
+        Some(Finish::Length) => Status::Truncated,
+        _ if said.trim().is_empty() => Status::Empty,
+        _ => Status::Ok,
     }
 }
 

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::tokens::{Reported, normalise};
-use super::{Call, Dialect, WireRequest, add_extra, set, take, text};
-use crate::domain::{Finish, Reply, Status};
+use super::{Call, Dialect, WireRequest, add_extra, set, status_of, take, text};
+use crate::domain::{Finish, Reply};
 
 /// `POST {base}/api/chat`. The context is set wide enough for the limit, and a prompt is never cut in silence.
 #[derive(Debug, Clone, Copy)]
@@ -69,11 +69,7 @@ impl Dialect for Ollama {
             ..Reported::default()
         });
         Some(Reply {
-            status: match finish {
-                Some(Finish::Length) => Status::Truncated,
-                _ if said.trim().is_empty() => Status::Empty,
-                _ => Status::Ok,
-            },
+            status: status_of(finish, &said),
             text: said,
             reasoning_text: text(&message["thinking"]),
             returned_model: text(&json["model"]),

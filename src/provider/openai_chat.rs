@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 use super::batch::{BatchApi, OPENAI_CHAT};
 use super::events::DONE;
 use super::tokens::{Reported, normalise};
-use super::{Call, Dialect, WireRequest, add_extra, has_error, joined_parts, set, take, text};
-use crate::domain::{Finish, Reply, Served, Status, Usd};
+use super::{
+    Call, Dialect, WireRequest, add_extra, has_error, joined_parts, set, status_of, take, text,
+};
+use crate::domain::{Finish, Reply, Served, Usd};
 
 /// `POST {base}/chat/completions`.
 #[derive(Debug, Clone, Copy)]
@@ -65,12 +67,10 @@ impl Dialect for OpenaiChat {
         };
         let finish_word = text(&json["choices"][0]["finish_reason"]);
         let finish = finish_word.as_deref().and_then(finish);
-        let status = match finish {
-            _ if refused => Status::Refused,
-            Some(Finish::Refusal) => Status::Refused,
-            Some(Finish::Length) => Status::Truncated,
-            _ if content.trim().is_empty() => Status::Empty,
-            _ => Status::Ok,
+        let finish = if refused {
+            Some(Finish::Refusal)
+        } else {
+            finish
         };
         let usage = &json["usage"];
         let timings = &json["timings"];
@@ -86,16 +86,12 @@ impl Dialect for OpenaiChat {
             total: usage["total_tokens"].as_u64(),
         });
         Some(Reply {
-            status,
+            status: status_of(finish, &content),
             text: content,
             reasoning_text: text(&message["reasoning_content"])
                 .or_else(|| text(&message["reasoning"])),
             returned_model: text(&json["model"]),
-            finish: if refused {
-                Some(Finish::Refusal)
-            } else {
-                finish
-            },
+            finish,
             finish_word,
             tokens,
             usage_mismatch,
@@ -212,7 +208,7 @@ fn told(usage: &Value, decimal: impl Fn(&Value) -> Option<Decimal>) -> Option<Us
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Conversation, Role, Sampling};
+    use crate::domain::{Conversation, Role, Sampling, Status};
     use crate::model::LimitField;
 
     #[test]

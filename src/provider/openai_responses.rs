@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use super::batch::{BatchApi, OPENAI_RESPONSES};
 use super::tokens::{Reported, normalise};
-use super::{Call, Dialect, WireRequest, add_extra, has_error, joined_parts, set, take, text};
+use super::{
+    Call, Dialect, WireRequest, add_extra, has_error, joined_parts, set, status_of, take, text,
+};
 use crate::domain::{Finish, Parameter, Reply, Served, Status};
 
 /// `POST {base}/responses`, nothing stored over there.
@@ -82,12 +84,9 @@ impl Dialect for OpenaiResponses {
         });
         Some(Reply {
             status: match finish {
-                Some(Finish::Refusal) => Status::Refused,
-                Some(Finish::Length) => Status::Truncated,
                 // Cut off for a reason of the server's: what would have followed is unknown.
                 None if json["status"] == "incomplete" => Status::Truncated,
-                _ if said.trim().is_empty() => Status::Empty,
-                _ => Status::Ok,
+                finish => status_of(finish, &said),
             },
             text: said,
             reasoning_text: Some(reasoning).filter(|reasoning| !reasoning.is_empty()),

@@ -1,12 +1,13 @@
 //! Batches under way: `runs/<model>/batches.log`, one JSON line an event, written before what it tells can be lost.
 
 use std::collections::HashSet;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::lock::open_locked;
 use super::read::entries;
 use super::{Record, StoreError, folder_name};
 use crate::domain::ModelName;
@@ -80,20 +81,7 @@ impl BatchLog {
                 source,
             }
         };
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(io("create the folder of"))?;
-        }
-        let mut file = OpenOptions::new()
-            .create(true)
-            .read(true)
-            .append(true)
-            .open(&path)
-            .map_err(io("open"))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(StoreError::Locked { path }),
-            Err(TryLockError::Error(source)) => return Err(io("lock")(source)),
-        }
+        let mut file = open_locked(&path)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(io("read"))?;
         // A kill may have cut a letter in two.

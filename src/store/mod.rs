@@ -5,6 +5,7 @@
 
 mod batch_log;
 mod error;
+mod lock;
 mod merge;
 mod read;
 mod record;

@@ -1,5 +1,5 @@
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
+use super::lock::open_locked;
 use super::read::{LineError, parse_line};
 use super::{Record, StoreError};
 
@@ -32,28 +33,7 @@ impl CellFile {
     /// # Errors
     /// [`StoreError::Locked`] if another process writes it; otherwise the system's word.
     pub fn open(path: PathBuf) -> Result<(Self, Option<String>), StoreError> {
-        let io = |action| {
-            let path = path.clone();
-            move |source| StoreError::Io {
-                action,
-                path,
-                source,
-            }
-        };
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(io("create the folder of"))?;
-        }
-        let file = OpenOptions::new()
-            .create(true)
-            .read(true)
-            .append(true)
-            .open(&path)
-            .map_err(io("open"))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(StoreError::Locked { path }),
-            Err(TryLockError::Error(source)) => return Err(io("lock")(source)),
-        }
+        let file = open_locked(&path)?;
         let mut cell = Self {
             file,
             path,
