@@ -64,7 +64,7 @@ const LATEX: [(&str, &str); 25] = [
 
 /// Drops thinking blocks: a closing tag alone drops all before it, an opening tag alone all after it.
 pub(super) fn drop_thinking(text: &str) -> Cow<'_, str> {
-    if !THINKING_TAG.is_match(text) {
+    if !text.contains('<') || !THINKING_TAG.is_match(text) {
         return Cow::Borrowed(text);
     }
     let mut kept = String::new();
@@ -94,14 +94,19 @@ pub(super) fn drop_thinking(text: &str) -> Cow<'_, str> {
 ///
 /// Superscripts and vulgar fractions stay: they mean something else than the plain digits.
 pub(super) fn normalise(text: &str) -> String {
-    let mut text = SPECIAL_TOKEN.replace_all(text, " ");
-    for (pattern, meaning) in [
-        (&POWER_TAG, "^$1"),
-        (&LINE_TAG, "\n"),
-        (&MARKUP_TAG, ""),
-        (&LATEX_FRACTION, "$1/$2"),
-    ] {
-        if let Cow::Owned(replaced) = pattern.replace_all(&text, meaning) {
+    let mut text = Cow::Borrowed(text);
+    let rules: [(&LazyLock<Regex>, &[char], &str); 5] = [
+        (&SPECIAL_TOKEN, &['<', '['], " "),
+        (&POWER_TAG, &['<'], "^$1"),
+        (&LINE_TAG, &['<'], "\n"),
+        (&MARKUP_TAG, &['<'], ""),
+        (&LATEX_FRACTION, &['\\'], "$1/$2"),
+    ];
+    for (pattern, begins, meaning) in rules {
+        // Most replies hold none of these.
+        if text.contains(begins)
+            && let Cow::Owned(replaced) = pattern.replace_all(&text, meaning)
+        {
             text = Cow::Owned(replaced);
         }
     }
