@@ -79,8 +79,8 @@ pub(super) async fn attempt(
         with: with.clone(),
     };
     let queued = *sample.queued.get_or_insert_with(|| shared.began.elapsed());
-    let conversation = match sample.job.conversation(shared.model.prefill) {
-        Ok(conversation) => conversation,
+    let prompt = match sample.job.prompt(shared.model.prefill) {
+        Ok(prompt) => prompt,
         // The plan rendered every outline, so only a reply that breaks a template leads here.
         Err(error) => {
             let error = ProviderError::local(ErrorClass::BadRequest, error.to_string());
@@ -92,7 +92,7 @@ pub(super) async fn attempt(
             ));
         }
     };
-    let most = most(shared.model, &sample.job, &conversation);
+    let most = most(shared.model, &sample.job, &prompt);
     let most = Usd(most.0.saturating_mul(shared.stretch.get()));
     let reserved = if let Some(reserved) = settings.budget.reserve_now(most) {
         Some(reserved)
@@ -117,7 +117,7 @@ pub(super) async fn attempt(
     let started = Started::now(queued, sample.waiting_since.elapsed());
     let sent = Instant::now();
     let exchanged = tokio::select! {
-        exchanged = exchange(shared, &conversation, &sampling, &with) => exchanged,
+        exchanged = exchange(shared, &prompt, &sampling, &with) => exchanged,
         () = settings.abort.cancelled() => {
             reserved.settle(Charge::Unknown);
             return Ok(landed(sample, Ended::Stopped, Vec::new(), sent));
@@ -128,7 +128,7 @@ pub(super) async fn attempt(
     let attempt = Attempt {
         model: shared.model,
         job,
-        conversation: &conversation,
+        prompt: &prompt,
         sampling: &sampling,
         dropped: &with.dropped,
     };

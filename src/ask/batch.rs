@@ -185,7 +185,7 @@ impl BatchLane<'_> {
         let mut chunk = Chunk::default();
         let mut left_out = 0;
         for job in jobs {
-            let Ok(conversation) = job.conversation(self.model.prefill) else {
+            let Ok(prompt) = job.prompt(self.model.prefill) else {
                 continue;
             };
             let most = self
@@ -194,12 +194,7 @@ impl BatchLane<'_> {
                 .as_ref()
                 .map_or_else(Usd::default, |price| {
                     let limit = job.sampling.max_output_tokens.unwrap_or(u32::MAX);
-                    half(worst_case(
-                        price,
-                        conversation.len_bytes(),
-                        conversation.0.len(),
-                        limit,
-                    ))
+                    half(worst_case(price, prompt.len_bytes(), prompt.0.len(), limit))
                 });
             if !settings.budget.has_room(chunk.most + most) {
                 left_out += 1;
@@ -209,7 +204,7 @@ impl BatchLane<'_> {
             let request = self.http.dialect.request(&Call {
                 base_url: &self.http.base_url,
                 model_id: &self.model.model_id,
-                conversation: &conversation,
+                conversation: &prompt,
                 sampling: &sampling,
                 limit_field: self.learned.limit_field,
                 stream: false,
@@ -217,7 +212,7 @@ impl BatchLane<'_> {
             let attempt = Attempt {
                 model: self.model,
                 job,
-                conversation: &conversation,
+                prompt: &prompt,
                 sampling: &sampling,
                 dropped: &self.learned.dropped,
             };

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::line::{Attempt, Started};
 use super::plan::Job;
 use super::run::{ModelSummary, RunError, Settings};
-use crate::domain::{Conversation, ErrorClass, Sampling};
+use crate::domain::{Conversation, ErrorClass, Prompt, Sampling};
 use crate::model::Model;
 use crate::provider::{Answer, InProcessCall, ProviderError, Respondent};
 
@@ -114,10 +114,10 @@ async fn turn(
         ends.extend(batch.iter().map(|_| End::NotAsked));
         return Ok(Vec::new());
     }
-    let mut asked: Vec<(usize, Job, Arc<Conversation>)> = Vec::new();
+    let mut asked: Vec<(usize, Job, Prompt)> = Vec::new();
     for (file, job) in batch {
-        match job.conversation(shared.model.prefill) {
-            Ok(conversation) => asked.push((file, job, conversation)),
+        match job.prompt(shared.model.prefill) {
+            Ok(prompt) => asked.push((file, job, prompt)),
             Err(error) => {
                 settings.progress.say(&error.to_string());
                 settings.progress.unanswered();
@@ -127,12 +127,11 @@ async fn turn(
     }
     let calls = asked
         .iter()
-        .map(|(_, job, conversation)| (Arc::clone(conversation), job.sampling.clone()))
+        .map(|(_, job, prompt)| (Arc::clone(&prompt.conversation), job.sampling.clone()))
         .collect();
     let began = Instant::now();
     let mut answers = answers(shared.respondent, calls, settings.stop.clone());
-    let mut open: Vec<Option<(usize, Job, Arc<Conversation>)>> =
-        asked.into_iter().map(Some).collect();
+    let mut open: Vec<Option<(usize, Job, Prompt)>> = asked.into_iter().map(Some).collect();
     let mut more = Vec::new();
     loop {
         let answer = tokio::select! {
@@ -140,7 +139,7 @@ async fn turn(
             () = settings.abort.cancelled() => None,
         };
         let Some(mut answer) = answer else { break };
-        let Some((file, mut job, conversation)) = open[answer.call].take() else {
+        let Some((file, mut job, prompt)) = open[answer.call].take() else {
             continue;
         };
         let started = Started::since(
@@ -154,7 +153,7 @@ async fn turn(
         let attempt = Attempt {
             model: shared.model,
             job: &job,
-            conversation: &conversation,
+            prompt: &prompt,
             sampling: &job.sampling,
             dropped: &BTreeSet::new(),
         };

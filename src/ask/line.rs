@@ -1,6 +1,7 @@
 //! The line of the store for one attempt.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::{SecondsFormat, Utc};
@@ -8,11 +9,11 @@ use rust_decimal::Decimal;
 
 use super::plan::Job;
 use crate::domain::{
-    Conversation, ErrorClass, Parameter, Reply, Sampling, Served, Status, TokenCounts, Usd,
+    ErrorClass, Parameter, Prompt, Reply, Sampling, Served, Status, TokenCounts, Usd,
 };
 use crate::model::{Model, Price};
 use crate::provider::ProviderError;
-use crate::store::{Clock, Cost, Record, RecordedError, Sent, VERSION, prompt_hash};
+use crate::store::{Clock, Cost, Record, RecordedError, Sent, VERSION};
 
 /// The moments of one attempt.
 #[derive(Debug, Clone)]
@@ -54,7 +55,7 @@ fn millis(duration: Duration) -> u64 {
 pub(super) struct Attempt<'a> {
     pub(super) model: &'a Model,
     pub(super) job: &'a Job,
-    pub(super) conversation: &'a Conversation,
+    pub(super) prompt: &'a Prompt,
     /// Settings as sent.
     pub(super) sampling: &'a Sampling,
     /// Settings that were left out.
@@ -92,13 +93,13 @@ impl Attempt<'_> {
             epoch: job.epoch,
             turn: job.turn(),
             attempt: job.attempts + 1,
-            conversation: self.conversation.clone(),
-            prompt_hash: prompt_hash(self.conversation),
+            conversation: Arc::clone(&self.prompt.conversation),
+            prompt_hash: Arc::clone(&self.prompt.hash),
             sent: Sent {
                 provider: self.model.provider.name.clone(),
                 model: self.model.model_id.clone(),
                 sampling: self.sampling.clone(),
-                prefill: self.conversation.prefill().map(str::to_owned),
+                prefill: self.prompt.prefill().map(str::to_owned),
                 dropped: self.dropped.iter().map(ToString::to_string).collect(),
             },
             status: Status::Error,
@@ -121,7 +122,7 @@ impl Attempt<'_> {
                 waited_ms: millis(started.waited),
                 in_flight_ms: 0,
             },
-            wheel: env!("CARGO_PKG_VERSION").to_owned(),
+            wheel: env!("CARGO_PKG_VERSION").into(),
         }
     }
 }

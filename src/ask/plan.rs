@@ -5,7 +5,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::bank::Item;
-use crate::domain::{Condition, Conversation, KeyBase, Parameter, SampleKey, Sampling, Status};
+use crate::domain::{
+    Condition, Conversation, KeyBase, Parameter, Prompt, SampleKey, Sampling, Status,
+};
 use crate::model::{Dialect, Model};
 use crate::store::Record;
 use crate::task::{RenderError, Task};
@@ -77,7 +79,7 @@ pub struct Job {
     /// Settings, with the seed of this sample.
     pub sampling: Sampling,
     /// The conversation with stand-ins for replies not known yet.
-    pub outline: Arc<Conversation>,
+    pub outline: Prompt,
     /// Replies of earlier turns that are stored.
     pub replies: Vec<String>,
     /// Attempts of the open turn that are stored.
@@ -107,17 +109,16 @@ impl Job {
     ///
     /// # Errors
     /// An earlier reply breaks the template.
-    pub fn conversation(&self, prefill: bool) -> Result<Arc<Conversation>, RenderError> {
+    pub fn prompt(&self, prefill: bool) -> Result<Prompt, RenderError> {
         if self.asks() == 1 {
-            return Ok(Arc::clone(&self.outline));
+            return Ok(self.outline.clone());
         }
         let rendered =
             self.task
                 .conversation(&self.item, self.condition, &self.replies, prefill)?;
-        Ok(Arc::new(rendered.map_or_else(
-            Conversation::default,
-            |(conversation, _)| conversation,
-        )))
+        let conversation =
+            rendered.map_or_else(Conversation::default, |(conversation, _)| conversation);
+        Ok(conversation.into())
     }
 }
 
@@ -176,7 +177,7 @@ impl Stored {
         if !record.status.is_answer() {
             return;
         }
-        if record.sent.model == self.model_id {
+        if *record.sent.model == *self.model_id {
             self.dropped.extend(refused(&record.sent.dropped));
         }
         self.output
@@ -260,7 +261,7 @@ pub fn plan(wanted: &Wanted<'_>, stored: &Stored) -> Result<Plan, PlanError> {
             let outline = wanted
                 .task
                 .outline(item, *condition, wanted.model.prefill)?;
-            let outline = Arc::new(outline);
+            let outline = Prompt::from(outline);
             // Epochs mostly share their settings, and so most of the work of a key.
             let mut base: Option<(Sampling, KeyBase)> = None;
             for epoch in 1..=wanted.epochs {
@@ -306,7 +307,7 @@ pub fn plan(wanted: &Wanted<'_>, stored: &Stored) -> Result<Plan, PlanError> {
                     epoch,
                     key,
                     sampling,
-                    outline: Arc::clone(&outline),
+                    outline: outline.clone(),
                     replies,
                     attempts: open.attempts,
                 });

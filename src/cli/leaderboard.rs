@@ -38,7 +38,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let versions: BTreeSet<String> = loaded
         .records
         .iter()
-        .map(|record| record.wheel.clone())
+        .map(|record| record.wheel.to_string())
         .collect();
     let scores = score(&hear(loaded.records, &bank, &tasks), &bank, &tasks);
     warn_unknown(&scores);

@@ -1,3 +1,6 @@
+use std::ops::Deref;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 /// Who speaks in a message.
@@ -64,5 +67,32 @@ impl Conversation {
     #[must_use]
     pub fn len_bytes(&self) -> usize {
         self.0.iter().map(|message| message.content.len()).sum()
+    }
+}
+
+/// A conversation with its hash, shared by all samples that send it.
+#[derive(Debug, Clone)]
+pub struct Prompt {
+    /// The messages.
+    pub conversation: Arc<Conversation>,
+    /// First 32 hexadecimal digits of the BLAKE3 hash of the messages as JSON, for comparing prompts at a glance.
+    pub hash: Arc<str>,
+}
+
+impl From<Conversation> for Prompt {
+    fn from(conversation: Conversation) -> Self {
+        let text = serde_json::to_string(&conversation).unwrap_or_default();
+        Self {
+            conversation: Arc::new(conversation),
+            hash: blake3::hash(text.as_bytes()).to_hex()[..32].into(),
+        }
+    }
+}
+
+impl Deref for Prompt {
+    type Target = Conversation;
+
+    fn deref(&self) -> &Conversation {
+        &self.conversation
     }
 }

@@ -1,7 +1,9 @@
-//! Names that people give: items, tasks, models. Plain text, kept apart by type.
+//! Names that people give: items, tasks, models. Plain text, kept apart by type, and shared: every line of the store
+//! holds some.
 
 use std::borrow::Borrow;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +12,7 @@ macro_rules! name {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(transparent)]
-        pub struct $type(String);
+        pub struct $type(Arc<str>);
 
         impl $type {
             /// The name as text.
@@ -22,13 +24,13 @@ macro_rules! name {
 
         impl From<&str> for $type {
             fn from(text: &str) -> Self {
-                Self(text.to_owned())
+                Self(text.into())
             }
         }
 
         impl From<String> for $type {
             fn from(text: String) -> Self {
-                Self(text)
+                Self(text.into())
             }
         }
 

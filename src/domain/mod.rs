@@ -13,7 +13,7 @@ mod sample;
 mod tier;
 
 pub use condition::Condition;
-pub use conversation::{Conversation, Message, Role};
+pub use conversation::{Conversation, Message, Prompt, Role};
 pub use ids::{ItemId, ModelName, TaskName};
 pub use money::{Tokens, Usd, UsdPerMTok};
 pub use number::{NotPositive, Positive, grouped, plain, round_significant};

@@ -1,6 +1,7 @@
 //! Which sample is meant, and when two samples are the same.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -100,7 +101,7 @@ pub struct Slot {
 /// A changed wording, temperature or limit is another sample; an unchanged one has been paid for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct SampleKey(String);
+pub struct SampleKey(Arc<str>);
 
 impl SampleKey {
     /// Hashes what is sent.
@@ -143,7 +144,7 @@ impl KeyBase {
     pub fn key(&self, epoch: u32) -> SampleKey {
         let mut hasher = self.0.clone();
         hasher.update(format!(",{epoch}]").as_bytes());
-        SampleKey(hasher.finalize().to_hex()[..32].to_owned())
+        SampleKey(hasher.finalize().to_hex()[..32].into())
     }
 }
 

@@ -180,7 +180,7 @@ fn read_provider(mut fields: Fields<'_, '_>) -> Option<Provider> {
     let limits = read_limits(&mut fields);
     fields.close();
     Some(Provider {
-        name: name?.text,
+        name: name?.text.into(),
         dialect: dialect?,
         base_url,
         base_url_env,
@@ -240,9 +240,9 @@ fn read_model(
     }
     let label = fields.scalar("label");
     let provider = fields.required("provider").and_then(|scalar| {
-        let found = providers.iter().find(|known| known.name == scalar.text);
+        let found = providers.iter().find(|known| *known.name == *scalar.text);
         if found.is_none() {
-            let known: Vec<&str> = providers.iter().map(|known| known.name.as_str()).collect();
+            let known: Vec<&str> = providers.iter().map(|known| &*known.name).collect();
             fields.fault(
                 "provider",
                 scalar.at,
@@ -285,7 +285,7 @@ fn read_model(
         name: name.into(),
         limits: limits.or(provider.limits),
         provider,
-        model_id: model_id?.text,
+        model_id: model_id?.text.into(),
         lab,
         open_weights,
         price,

@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -90,7 +91,7 @@ impl LimitField {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Provider {
     /// Name before the slash in `provider/model`.
-    pub name: String,
+    pub name: Arc<str>,
     /// How it is spoken to.
     pub dialect: Dialect,
     /// Address without the path of the call; a model may give its own.
@@ -233,7 +234,7 @@ pub struct Model {
     /// Where it is served, with the model's own address and key variable filled in.
     pub provider: Provider,
     /// Model id as sent; a path for weights in a file.
-    pub model_id: String,
+    pub model_id: Arc<str>,
     /// Who made it.
     pub lab: Option<String>,
     /// Whether its weights are public.
@@ -323,7 +324,9 @@ impl Registry {
     /// The provider of this name.
     #[must_use]
     pub fn provider(&self, name: &str) -> Option<&Provider> {
-        self.providers.iter().find(|provider| provider.name == name)
+        self.providers
+            .iter()
+            .find(|provider| *provider.name == *name)
     }
 
     /// The weights of this name.

@@ -97,7 +97,7 @@ fn adhoc(
     provider.base_url = base_url.or(provider.base_url);
     if provider.dialect.is_wire() && provider.base_url.is_none() && provider.base_url_env.is_none()
     {
-        return Err(ResolveError::NoAddress(provider.name));
+        return Err(ResolveError::NoAddress(provider.name.to_string()));
     }
     // Weights in this process decode greedily unless asked otherwise; servers keep their defaults.
     let temperature = (provider.dialect == Dialect::InProcess).then_some(0.0);
@@ -106,7 +106,7 @@ fn adhoc(
         label: name.to_owned(),
         limits: provider.limits,
         provider,
-        model_id: model_id.to_owned(),
+        model_id: model_id.into(),
         lab: None,
         open_weights: None,
         price: None,

@@ -380,8 +380,8 @@ fn settings_of(cell: &Cell<'_>) -> Vec<Settings> {
         // Seeds may differ from sample to sample; that one was used is the setting.
         sampling.seed = sampling.seed.map(|_| 0);
         let settings = Settings {
-            provider: sent.provider.clone(),
-            model_id: sent.model.clone(),
+            provider: sent.provider.to_string(),
+            model_id: sent.model.to_string(),
             returned: Vec::new(),
             sampling,
             prefill: sent.prefill.clone(),

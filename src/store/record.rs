@@ -1,5 +1,8 @@
 //! One line of the store: one attempt, complete in itself.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
@@ -38,9 +41,9 @@ pub struct Record {
     /// Try at this ask, from 1.
     pub attempt: u32,
     /// The messages exactly as sent.
-    pub conversation: Conversation,
-    /// First 32 hexadecimal digits of the BLAKE3 hash of `conversation` as JSON.
-    pub prompt_hash: String,
+    pub conversation: Arc<Conversation>,
+    /// [`Prompt::hash`](crate::domain::Prompt::hash) of the messages.
+    pub prompt_hash: Arc<str>,
     /// Model id and settings as sent.
     pub sent: Sent,
     /// How the attempt ended.
@@ -77,16 +80,16 @@ pub struct Record {
     /// Times.
     pub clock: Clock,
     /// Version of the program.
-    pub wheel: String,
+    pub wheel: Cow<'static, str>,
 }
 
 /// What was asked for with the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sent {
     /// Provider entry.
-    pub provider: String,
+    pub provider: Arc<str>,
     /// Model id.
-    pub model: String,
+    pub model: Arc<str>,
     /// Sampling and limits; null fields were not sent.
     #[serde(flatten)]
     pub sampling: Sampling,
@@ -151,11 +154,4 @@ impl Record {
             None => text.to_owned(),
         }
     }
-}
-
-/// Hash of a conversation, for comparing prompts at a glance.
-#[must_use]
-pub fn prompt_hash(conversation: &Conversation) -> String {
-    let text = serde_json::to_string(conversation).unwrap_or_default();
-    blake3::hash(text.as_bytes()).to_hex()[..32].to_owned()
 }

@@ -83,7 +83,7 @@ fn every_bank_case_behaves_as_stated() {
             ];
             let registry = wheel::model::load(&files).unwrap();
             let model = registry.model("local-grok").unwrap();
-            assert_eq!(case.values["models[0].model"], model.model_id);
+            assert_eq!(case.values["models[0].model"], *model.model_id);
             continue;
         }
         let loaded = load_bank(&text);

@@ -120,7 +120,7 @@ fn key_state(model: &Model) -> String {
 #[cfg(feature = "engine")]
 fn pull(name: &str, registry: &Registry, offline: bool) -> Result<Exit, CliError> {
     let weights = match registry.model(name) {
-        Some(model) if model.provider.dialect == Dialect::InProcess => model.model_id.clone(),
+        Some(model) if model.provider.dialect == Dialect::InProcess => model.model_id.to_string(),
         Some(model) => {
             return Err(CliError::Usage(format!(
                 "model `{name}` is served by {}: there is nothing to fetch",

@@ -16,7 +16,7 @@ use crate::ask::{
     Settings,
 };
 use crate::cli::{CliError, output};
-use crate::domain::{Conversation, ModelName, Parameter, SampleKey};
+use crate::domain::{ModelName, Parameter, SampleKey};
 use crate::model::{Dialect, Model};
 use crate::provider::{Facts, Respondent, Scripted};
 use crate::score::Heard;
@@ -430,7 +430,7 @@ async fn respondent(
                 reference: job.item.reference,
                 anchor: job.item.anchor(job.condition),
             };
-            (Conversation::clone(&job.outline), facts)
+            (job.outline.conversation.as_ref().clone(), facts)
         })
         .collect();
     Ok(Arc::new(
