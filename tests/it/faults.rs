@@ -395,9 +395,10 @@ fn fifty_kills_lose_no_stored_answer_and_repeat_none() {
     };
     let mut known: HashMap<String, String> = HashMap::new();
     let mut kills = 0_u64;
-    // A slow machine needs more of them until there are answers to lose.
-    while kills < 50 || (known.len() <= 100 && kills < 500) {
+    // A slow machine gets more of them, and more time before each, until there are answers to lose.
+    while kills < 50 || (known.len() <= 100 && kills < 200) {
         kills += 1;
+        let longest = 260 + 60 * kills.saturating_sub(50);
         let times = |server: &Faulty| -> HashMap<String, usize> {
             server
                 .seen()
@@ -410,7 +411,7 @@ fn fifty_kills_lose_no_stored_answer_and_repeat_none() {
         };
         let before = times(&mix.server);
         let mut child = start(&folder, "--model v1 --quiet");
-        std::thread::sleep(Duration::from_millis(40 + chance.hash_one(kills) % 260));
+        std::thread::sleep(Duration::from_millis(40 + chance.hash_one(kills) % longest));
         // SIGKILL on unix.
         let _ = child.kill();
         child.wait().unwrap();
