@@ -222,11 +222,14 @@ impl Stored {
 #[must_use]
 pub fn sampling_of(model: &Model, conversation: &Conversation, epoch: u32) -> Sampling {
     let mut sampling = model.sampling.clone();
-    let draws = sampling
-        .temperature
-        .is_some_and(|temperature| temperature > 0.0);
-    sampling.seed = match model.provider.dialect {
-        Dialect::InProcess if draws => {
+    let dialect = model.provider.dialect;
+    let draws = match dialect {
+        Dialect::InProcess => sampling.temperature.is_some_and(|value| value > 0.0),
+        Dialect::Scripted => model.model_id.contains("noise="),
+        _ => false,
+    };
+    sampling.seed = match dialect {
+        _ if draws => {
             let words = serde_json::json!([sampling.seed.unwrap_or(0), conversation, epoch]);
             let hash = blake3::hash(words.to_string().as_bytes());
             let [a, b, c, d, ..] = *hash.as_bytes();

@@ -1,68 +1,52 @@
 //! `wheel leaderboard`: write the boards.
 
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 
-use super::score::warn_unknown;
-use super::workspace::{QuestionArgs, StoreArgs, TaskArgs, hear};
+use super::evidence::{Evidence, EvidenceArgs, MethodArgs};
 use super::{CliError, Exit, output};
 use crate::publish::{BoardSource, board};
-use crate::score::score;
-use crate::store::fingerprint;
+use crate::score::Method;
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Examples:\n  wheel leaderboard\n  wheel leaderboard --store shared-runs --out boards"
+    after_help = "Examples:\n  wheel leaderboard\n  wheel leaderboard --store shared-runs --out boards\n  wheel leaderboard --index ai --out boards-linear"
 )]
 pub(super) struct Args {
     #[command(flatten)]
-    store: StoreArgs,
+    evidence: EvidenceArgs,
     #[command(flatten)]
-    questions: QuestionArgs,
-    #[command(flatten)]
-    tasks: TaskArgs,
+    method: MethodArgs,
     /// Folder to write to
     #[arg(long, value_name = "DIR", default_value = "leaderboards")]
     out: PathBuf,
 }
 
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
-    let bank = args.questions.load()?;
-    let tasks = args.tasks.load()?;
-    let loaded = args.store.load()?;
-    let fingerprint = fingerprint(&loaded.records);
-    let lines = loaded.records.len();
-    let versions: BTreeSet<String> = loaded
-        .records
-        .iter()
-        .map(|record| record.wheel.to_string())
-        .collect();
-    let scores = score(&hear(loaded.records, &bank, &tasks), &bank, &tasks);
-    warn_unknown(&scores);
-    if scores.cells.is_empty() {
-        return Err(CliError::Usage(
-            "no stored sample belongs to the questions and tasks that are loaded: name theirs with --questions and --tasks".to_owned(),
-        ));
-    }
-    let text = board(&BoardSource {
-        scores: &scores,
-        bank: &bank,
-        tasks: &tasks,
-        store_fingerprint: &fingerprint,
-        lines,
-        versions: &versions,
-    });
+    let evidence = args.evidence.load(&[], &[])?;
+    let text = markdown(&evidence, args.method.method())?;
     let path = args.out.join("wheel.md");
     replace(&path, &text)?;
     output::result(&path.display().to_string())?;
     Ok(Exit::Done)
 }
 
+/// The board as markdown.
+pub(super) fn markdown(evidence: &Evidence, method: Method) -> Result<String, CliError> {
+    Ok(board(&BoardSource {
+        scores: &evidence.scores(method)?,
+        bank: &evidence.bank,
+        tasks: &evidence.tasks,
+        store_fingerprint: &evidence.fingerprint,
+        lines: evidence.lines,
+        versions: &evidence.versions,
+    }))
+}
+
 /// Replaces a file as a whole: a reader sees the old board or the new one.
-fn replace(path: &Path, text: &str) -> Result<(), CliError> {
+pub(super) fn replace(path: &Path, text: &str) -> Result<(), CliError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let failed = |error: std::io::Error| {
         CliError::Failed(format!("cannot write {}: {error}", path.display()))

@@ -2,8 +2,10 @@
 //!
 //! Results go to stdout, everything else to stderr. Exit codes are those of [`Exit`].
 
+mod compare;
 mod completions;
 mod error;
+mod evidence;
 mod init;
 mod leaderboard;
 mod merge;
@@ -47,6 +49,8 @@ enum Verb {
     Score(score::Args),
     /// Write the boards
     Leaderboard(leaderboard::Args),
+    /// Compare two models, tasks or stores, paired by question
+    Compare(compare::Args),
     /// Show one sample: the prompt as sent, the raw reply, how it was read
     Show(show::Args),
     /// Read replies from JSON lines
@@ -85,6 +89,7 @@ pub fn main() -> std::process::ExitCode {
         Verb::Run(args) => run::run(&args),
         Verb::Score(args) => score::run(&args),
         Verb::Leaderboard(args) => leaderboard::run(&args),
+        Verb::Compare(args) => compare::run(&args),
         Verb::Show(args) => show::run(&args),
         Verb::Parse(args) => parse::run(&args),
         Verb::Merge(args) => merge::run(&args),

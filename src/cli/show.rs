@@ -77,7 +77,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     }
     let heard: Vec<Heard> = records
         .iter()
-        .map(|record| Heard::new(Box::new(record.clone()), &bank, &tasks))
+        .map(|record| Heard::new(record.clone(), &bank, &tasks))
         .collect();
     let (cells, _) = cells(&heard, &bank, &tasks);
     let samples: Vec<&CellSample<'_>> = cells.iter().flat_map(|cell| &cell.samples).collect();
@@ -165,7 +165,10 @@ fn prompt_alone(
 }
 
 fn sample_text(sample: &CellSample<'_>, records: &[Record], item: &Item, task: &Task) -> String {
-    let record = sample.record;
+    let record = records
+        .iter()
+        .find(|record| sample.record.is_of(record))
+        .expect("the sample was made of these records");
     let mut out = format!(
         "=== {} · {} · {} · {} · epoch {} · sample {}\n",
         record.model, task.name, item.id, record.condition, record.epoch, record.key

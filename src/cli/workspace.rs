@@ -6,10 +6,7 @@ use clap::Args;
 
 use super::{CliError, output};
 use crate::bank::{self, Bank, BankFile, Strictness};
-use crate::domain::ModelName;
 use crate::model::{self, Registry};
-use crate::score::Heard;
-use crate::store::{self, Loaded, Record};
 use crate::task::{self, TaskFile, Tasks};
 use crate::yaml::nearest;
 
@@ -38,7 +35,7 @@ pub(super) struct ModelArgs {
 }
 
 /// Where replies are kept.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct StoreArgs {
     /// Folder of the stored replies
     #[arg(long, value_name = "DIR", default_value = "runs")]
@@ -108,66 +105,6 @@ impl ModelArgs {
         }
         model::load(&files).map_err(CliError::usage)
     }
-}
-
-impl StoreArgs {
-    /// Reads the whole store; warnings go to stderr.
-    pub(super) fn load(&self) -> Result<Loaded, CliError> {
-        if !self.store.is_dir() {
-            return Err(CliError::Usage(format!(
-                "there is no store at {}: run `wheel run --task classic` first, or name the folder with --store",
-                self.store.display()
-            )));
-        }
-        let loaded = store::read_all(&self.store).map_err(CliError::failed)?;
-        for warning in &loaded.warnings {
-            output::note(&format!("warning: {warning}"));
-        }
-        if loaded.records.is_empty() {
-            return Err(CliError::Usage(format!(
-                "the store at {} holds no sample",
-                self.store.display()
-            )));
-        }
-        Ok(loaded)
-    }
-}
-
-/// Keeps the records of the named models and tasks; all if none is named.
-pub(super) fn select(
-    loaded: &mut Loaded,
-    models: &[String],
-    tasks: &[String],
-) -> Result<(), CliError> {
-    let known: std::collections::BTreeSet<ModelName> = loaded
-        .records
-        .iter()
-        .map(|record| record.model.clone())
-        .collect();
-    let known: Vec<&str> = known.iter().map(ModelName::as_str).collect();
-    for name in models {
-        if !known.contains(&name.as_str()) {
-            return Err(unknown("model in the store", name, &known));
-        }
-    }
-    loaded.records.retain(|record| {
-        (models.is_empty() || models.iter().any(|name| name == record.model.as_str()))
-            && (tasks.is_empty() || tasks.iter().any(|name| name == record.task.as_str()))
-    });
-    if loaded.records.is_empty() {
-        return Err(CliError::Usage(
-            "the store holds no sample of this selection".to_owned(),
-        ));
-    }
-    Ok(())
-}
-
-/// Reads the replies and lets go of their texts.
-pub(super) fn hear(records: Vec<Record>, bank: &Bank, tasks: &Tasks) -> Vec<Heard> {
-    records
-        .into_iter()
-        .map(|record| Heard::new(Box::new(record), bank, tasks).slim(tasks))
-        .collect()
 }
 
 /// Checks task names.

@@ -1,7 +1,7 @@
 //! How single numbers are written.
 
 use crate::domain::Usd;
-use crate::score::Interval;
+use crate::score::{CellScore, Interval};
 
 /// What stands for a value that is not known.
 pub(super) const UNKNOWN: &str = "?";
@@ -10,7 +10,8 @@ pub(super) const UNKNOWN: &str = "?";
 pub(super) const UNSCORED: &str = "—";
 
 /// Two digits, without a negative zero.
-pub(super) fn two(value: f64) -> String {
+#[must_use]
+pub fn two(value: f64) -> String {
     let text = format!("{value:.2}");
     if text == "-0.00" {
         "0.00".to_owned()
@@ -39,6 +40,24 @@ pub(super) fn whole_with_interval(value: f64, interval: Option<Interval>) -> Str
     match interval {
         Some(Interval { low, high }) => format!("{} [{}, {}]", one(value), one(low), one(high)),
         None => format!("{} [{UNKNOWN}]", one(value)),
+    }
+}
+
+/// Why a cell has no index, where it has none.
+pub(super) fn cell_why(cell: &CellScore) -> Option<String> {
+    if cell.anchored {
+        cell.all.why().map(str::to_owned)
+    } else {
+        Some("no anchors in this task".to_owned())
+    }
+}
+
+/// A p value: three digits, and no smaller than can be told.
+pub(super) fn p_text(p: f64) -> String {
+    if p < 0.001 {
+        "< 0.001".to_owned()
+    } else {
+        format!("{p:.3}")
     }
 }
 

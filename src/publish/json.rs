@@ -1,17 +1,27 @@
 //! Scores as JSON. Names and meanings stay; more fields may come.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
-use crate::score::{CellScore, Interval, ModelScore, TierScore};
+use crate::domain::{ModelName, TaskName};
+use crate::publish::format::cell_why;
+use crate::score::{CellScore, Interval, ModelScore, Rank, Scores, TierScore};
 
 /// `{"cells": […], "models": […]}`. What cannot be scored is null.
 #[must_use]
-pub fn scores_json(cells: &[&CellScore], models: &[&ModelScore]) -> Value {
+pub fn scores_json(scores: &Scores) -> Value {
+    let cells = scores
+        .cells
+        .iter()
+        .map(|cell| cell_json(cell, &scores.ranks));
     json!({
-        "cells": cells.iter().map(|cell| cell_json(cell)).collect::<Vec<_>>(),
-        "models": models.iter().map(|model| model_json(model)).collect::<Vec<_>>(),
+        "cells": cells.collect::<Vec<_>>(),
+        "models": scores.models.iter().map(model_json).collect::<Vec<_>>(),
     })
 }
+
+type Ranks = BTreeMap<TaskName, BTreeMap<ModelName, Rank>>;
 
 fn low(interval: Option<Interval>) -> Option<f64> {
     interval.map(|interval| interval.low)
@@ -28,12 +38,20 @@ fn tier_json(score: &TierScore) -> Map<String, Value> {
         "index": score.index,
         "low": low(score.interval),
         "high": high(score.interval),
+        "median": score.median,
+        "p": score.p,
         "sensitivity": score.sensitivity,
         "sensitivity_low": low(score.sensitivity_interval),
         "sensitivity_high": high(score.sensitivity_interval),
+        "noise": score.noise.map(|noise| noise.sensitivity),
+        "pull": score.noise.map(|noise| noise.pull),
+        "noise_floor": score.noise.map(|noise| noise.floor),
+        "noise_items": score.noise.map(|noise| noise.n),
+        "low_half": half(score, false),
+        "high_half": half(score, true),
         "backlash": score.index.map(|_| score.backlash),
         "moved": score.index.map(|_| score.moved),
-        "resistance": score.index.map(|index| 1.0 - index.abs()),
+        "resistance": score.resistance(),
         "copy_share": score.copy_share(),
         "copies": score.copies.0,
         "anchored_estimates": score.copies.1,
@@ -45,11 +63,34 @@ fn tier_json(score: &TierScore) -> Map<String, Value> {
     }
 }
 
-fn cell_json(cell: &CellScore) -> Value {
+fn half(score: &TierScore, high_side: bool) -> Value {
+    let half = score
+        .halves
+        .and_then(|(low, high)| if high_side { high } else { low });
+    half.map_or(Value::Null, |half| {
+        json!({"value": half.value, "low": half.interval.low, "high": half.interval.high, "n": half.n})
+    })
+}
+
+fn cell_json(cell: &CellScore, ranks: &Ranks) -> Value {
     let mut fields = Map::new();
     fields.insert("model".into(), json!(cell.model));
     fields.insert("task".into(), json!(cell.task));
+    fields.insert("index_name".into(), json!(cell.method.index.to_string()));
+    fields.insert(
+        "interval_method".into(),
+        json!(cell.method.interval.to_string()),
+    );
     fields.extend(tier_json(&cell.all));
+    let adjusted = cell.adjusted;
+    fields.insert("p_holm".into(), json!(adjusted.map(|p| p.holm)));
+    fields.insert("p_bh".into(), json!(adjusted.map(|p| p.benjamini_hochberg)));
+    let rank = ranks
+        .get(&cell.task)
+        .and_then(|ranks| ranks.get(&cell.model));
+    fields.insert("rank".into(), json!(rank.map(|rank| rank.rank)));
+    fields.insert("rank_best".into(), json!(rank.map(|rank| rank.best)));
+    fields.insert("rank_worst".into(), json!(rank.map(|rank| rank.worst)));
     let losses: Map<String, Value> = cell
         .losses
         .iter()
@@ -67,14 +108,22 @@ fn cell_json(cell: &CellScore) -> Value {
             json!({
                 "item": item.item,
                 "tier": item.tier,
+                "anchor_low": item.anchors.0,
+                "anchor_high": item.anchors.1,
                 "estimate_low": item.low,
                 "estimate_high": item.high,
+                "estimate_none": item.none,
+                "epochs_low": item.epochs.0,
+                "epochs_high": item.epochs.1,
                 "index": item.index,
+                "low_half": item.halves.0,
+                "high_half": item.halves.1,
+                "p": item.p,
             })
         })
         .collect();
     for (name, value) in [
-        ("why", json!(cell.why)),
+        ("why", json!(cell_why(cell))),
         ("contradictions", json!(cell.contradictions)),
         ("comparisons", json!(cell.comparisons)),
         ("samples", json!(cell.samples)),

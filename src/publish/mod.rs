@@ -9,5 +9,6 @@ mod markdown;
 mod terminal;
 
 pub use board::{BoardSource, board};
+pub use format::two;
 pub use json::scores_json;
-pub use terminal::{cells_table, models_table, plain_table};
+pub use terminal::{cells_table, contrasts_table, models_table, plain_table};

@@ -3,8 +3,11 @@
 use tabled::builder::Builder;
 use tabled::settings::Style;
 
-use super::format::{UNKNOWN, UNSCORED, cost, losses, two, whole_with_interval, with_interval};
-use crate::score::{CellScore, ModelScore};
+use super::format::{
+    UNKNOWN, UNSCORED, cost, losses, p_text, two, whole_with_interval, with_interval,
+};
+use crate::score::contrast::Contrast;
+use crate::score::{CellScore, Index, ModelScore};
 
 /// A table of texts with a header.
 #[must_use]
@@ -21,26 +24,28 @@ pub fn plain_table(header: &[&str], rows: &[Vec<String>]) -> String {
 
 /// One row a cell.
 #[must_use]
-pub fn cells_table(cells: &[&CellScore]) -> String {
+pub fn cells_table(cells: &[CellScore]) -> String {
     let rows: Vec<Vec<String>> = cells
         .iter()
         .map(|cell| {
-            let index = match (cell.all.index, &cell.why) {
-                (Some(index), _) => with_interval(index, cell.all.interval),
-                (None, Some(_)) if !cell.anchored => String::new(),
-                (None, why) => format!("{UNSCORED} {}", why.clone().unwrap_or_default()),
+            let index = match cell.all.index {
+                Some(index) => with_interval(index, cell.all.interval),
+                None if !cell.anchored => String::new(),
+                None => format!("{UNSCORED} {}", cell.all.why().unwrap_or_default()),
             };
             let of_index = |value: Option<String>| value.unwrap_or_default();
             vec![
                 cell.model.to_string(),
                 cell.task.to_string(),
                 index,
+                of_index(cell.all.p.map(p_text)),
                 format!("{} of {}", cell.all.usable, cell.all.items),
                 of_index(
                     cell.all
                         .sensitivity
                         .map(|value| with_interval(value, cell.all.sensitivity_interval)),
                 ),
+                of_index(cell.all.noise.map(|noise| two(noise.sensitivity))),
                 of_index(cell.all.index.map(|_| cell.all.backlash.to_string())),
                 of_index(cell.all.copy_share().map(|share| {
                     format!(
@@ -54,13 +59,21 @@ pub fn cells_table(cells: &[&CellScore]) -> String {
             ]
         })
         .collect();
+    let index = match cells.first().map(|cell| cell.method.index) {
+        None | Some(Index::LogAi) => "anchoring index [95 %]",
+        Some(Index::Ai) => "linear index [95 %]",
+        Some(Index::AIndex) => "A-index [95 %]",
+        Some(Index::Raw) => "share beyond chance [95 %]",
+    };
     plain_table(
         &[
             "model",
             "task",
-            "anchoring index [95 %]",
+            index,
+            "p",
             "usable items",
             "sensitivity [95 %]",
+            "of it noise",
             "backlash",
             "equal to anchor",
             "lost samples",
@@ -71,7 +84,7 @@ pub fn cells_table(cells: &[&CellScore]) -> String {
 
 /// One row a model.
 #[must_use]
-pub fn models_table(models: &[&ModelScore]) -> String {
+pub fn models_table(models: &[ModelScore]) -> String {
     let rows: Vec<Vec<String>> = models
         .iter()
         .map(|model| {
@@ -102,6 +115,39 @@ pub fn models_table(models: &[&ModelScore]) -> String {
             "accuracy, no anchor [95 %]",
             "tokens per one-line answer [95 %]",
             "cost",
+        ],
+        &rows,
+    )
+}
+
+/// One row a contrast of two cells.
+#[must_use]
+pub fn contrasts_table(first: &str, second: &str, rows: &[(String, &Contrast)]) -> String {
+    let rows: Vec<Vec<String>> = rows
+        .iter()
+        .map(|(about, contrast)| {
+            vec![
+                about.clone(),
+                contrast.n.to_string(),
+                two(contrast.first),
+                two(contrast.second),
+                with_interval(contrast.difference, Some(contrast.interval)),
+                p_text(contrast.p),
+                p_text(contrast.adjusted.holm),
+                p_text(contrast.adjusted.benjamini_hochberg),
+            ]
+        })
+        .collect();
+    plain_table(
+        &[
+            "in",
+            "questions",
+            first,
+            second,
+            "difference [95 %]",
+            "p",
+            "p (Holm)",
+            "p (BH)",
         ],
         &rows,
     )

@@ -1,51 +1,123 @@
-//! Scores: a pure function of the stored samples, the bank and the tasks.
+//! Scores: pure functions of (stored lines, questions, tasks, method).
 //!
-//! [`samples`] turns stored attempts into outcomes, [`log_ratio`] scores the cells of the wheel, [`model`] what
-//! belongs to a model over its tasks. No files, no formats, no clock; chance comes from a fixed seed.
+//! `samples` turns lines into one outcome for each slot, `index` and `cell` score a cell, `model` what belongs to a model
+//! over its tasks, `ranks` what belongs to a board. No files, no formats, no clock; chance comes from a fixed seed.
 
-pub mod log_ratio;
+pub mod cell;
+pub mod contrast;
+pub mod heard;
+pub mod index;
 pub mod model;
+pub mod noise;
+pub mod relief;
 pub mod samples;
+pub mod settings;
 pub mod stats;
 
-pub use log_ratio::{CellScore, ItemScore, TierScore, score_cell};
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+pub use cell::{CellScore, ItemScore, Method, TierScore, score_cell};
+pub use heard::{Heard, Pool};
+pub use index::Index;
 pub use model::{ModelScore, score_model};
-pub use samples::{Cell, CellSample, Heard, Outcome, cells};
-pub use stats::Interval;
+pub use samples::{Cell, CellSample, Outcome, cells};
+pub use stats::{Interval, IntervalMethod, Rank};
 
 use crate::bank::Bank;
+use crate::domain::{Condition, ModelName, TaskName};
 use crate::task::Tasks;
+use cell::{Adjusted, resistance};
+use stats::{Spread, benjamini_hochberg, holm};
 
 /// All scores of a store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scores {
+    /// How they were computed.
+    pub method: Method,
     /// By model name, then in the order of the tasks.
     pub cells: Vec<CellScore>,
     /// By model name.
     pub models: Vec<ModelScore>,
+    /// Ranks by resistance of the scored cells of each task.
+    pub ranks: BTreeMap<TaskName, BTreeMap<ModelName, Rank>>,
     /// Samples of tasks or items that are not loaded, by what is missing.
-    pub unknown: std::collections::BTreeMap<String, usize>,
+    pub unknown: BTreeMap<String, usize>,
 }
 
 /// Scores everything that the lines hold.
 #[must_use]
-pub fn score(heard: &[Heard], bank: &Bank, tasks: &Tasks) -> Scores {
+pub fn score(heard: &[Heard], bank: &Bank, tasks: &Tasks, method: Method) -> Scores {
     let (cells, unknown) = cells(heard, bank, tasks);
     let mut models = model::score_models(&cells, heard, bank);
-    let cells: Vec<CellScore> = cells.iter().map(|cell| score_cell(cell, bank)).collect();
+    let mut scored: Vec<CellScore> = cells
+        .par_iter()
+        .map(|cell| score_cell(cell, baseline(cell, &cells), bank, method))
+        .collect();
+    adjust(&mut scored);
     for model in &mut models {
         let of = |task: &str| {
-            cells
+            scored
                 .iter()
                 .find(|cell| cell.model == model.model && cell.task.as_str() == task)
         };
         model.relief = of("classic")
             .zip(of("thinking"))
-            .and_then(|(classic, thinking)| log_ratio::relief(classic, thinking));
+            .filter(|_| method.index != Index::Raw)
+            .and_then(|(classic, thinking)| relief::relief(classic, thinking, method.interval));
     }
     Scores {
-        cells,
+        method,
+        ranks: ranks(&scored),
+        cells: scored,
         models,
         unknown,
     }
+}
+
+/// The samples without an anchor that belong to a cell: its own, or those of the same model's task without anchors.
+fn baseline<'a, 'b>(cell: &'a Cell<'b>, cells: &'a [Cell<'b>]) -> Option<&'a Cell<'b>> {
+    if cell.task.conditions.contains(&Condition::Unanchored) {
+        return Some(cell);
+    }
+    cells
+        .iter()
+        .find(|other| other.model == cell.model && other.task.conditions == [Condition::Unanchored])
+}
+
+/// Adjusts the p values of all cells for their number.
+fn adjust(cells: &mut [CellScore]) {
+    let p: Vec<f64> = cells.iter().filter_map(|cell| cell.all.p).collect();
+    let adjusted = holm(&p).into_iter().zip(benjamini_hochberg(&p));
+    let tested = cells.iter_mut().filter(|cell| cell.all.p.is_some());
+    for (cell, (holm, benjamini_hochberg)) in tested.zip(adjusted) {
+        cell.adjusted = Some(Adjusted {
+            holm,
+            benjamini_hochberg,
+        });
+    }
+}
+
+/// Ranks the scored cells of each task.
+fn ranks(cells: &[CellScore]) -> BTreeMap<TaskName, BTreeMap<ModelName, Rank>> {
+    let mut by_task: BTreeMap<&TaskName, Vec<&CellScore>> = BTreeMap::new();
+    for cell in cells
+        .iter()
+        .filter(|cell| cell.all.index.is_some() && cell.method.index != Index::Raw)
+    {
+        by_task.entry(&cell.task).or_default().push(cell);
+    }
+    by_task
+        .into_iter()
+        .map(|(task, cells)| {
+            let rows: Vec<Vec<Option<Spread>>> = cells
+                .iter()
+                .map(|cell| cell.items.iter().map(|item| item.spread.clone()).collect())
+                .collect();
+            let ranks = stats::ranks(&rows, resistance);
+            let models = cells.iter().map(|cell| cell.model.clone());
+            (task.clone(), models.zip(ranks).collect())
+        })
+        .collect()
 }

@@ -1,11 +1,12 @@
 //! What belongs to a model over all its tasks: accuracy, tokens, cost.
 
-use super::log_ratio::Relief;
-use super::samples::{Cell, Heard, estimate};
+use super::heard::Heard;
+use super::index::Index;
+use super::relief::Relief;
+use super::samples::Cell;
 use super::stats::{Interval, bootstrap_by, median, wilson};
 use crate::bank::{Bank, Item};
 use crate::domain::{Condition, ModelName, Tier, Usd};
-use crate::store::Record;
 
 /// How far a baseline estimate may lie from the reference to count as right, as a share of the reference.
 pub const TOLERANCE: f64 = 0.1;
@@ -43,10 +44,7 @@ pub(super) fn score_models(cells: &[Cell<'_>], heard: &[Heard], bank: &Bank) -> 
         .into_iter()
         .map(|name| {
             let own: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.model == *name).collect();
-            let calls = heard
-                .iter()
-                .map(Heard::record)
-                .filter(|record| record.model == *name);
+            let calls = heard.iter().filter(|line| line.model == *name);
             score_model(name, &own, calls, bank)
         })
         .collect()
@@ -57,7 +55,7 @@ pub(super) fn score_models(cells: &[Cell<'_>], heard: &[Heard], bank: &Bank) -> 
 pub fn score_model<'a>(
     name: &ModelName,
     cells: &[&Cell<'_>],
-    calls: impl Iterator<Item = &'a Record>,
+    calls: impl Iterator<Item = &'a Heard>,
     bank: &Bank,
 ) -> ModelScore {
     let graded: Vec<&Item> = bank
@@ -85,7 +83,7 @@ pub fn score_model<'a>(
     let started = cells
         .iter()
         .flat_map(|cell| &cell.samples)
-        .map(|sample| sample.record.clock.started.as_str());
+        .map(|sample| &*sample.record.started);
     let dates = started
         .clone()
         .min()
@@ -108,10 +106,9 @@ pub fn score_model<'a>(
 
 fn is_right(cell: &Cell<'_>, item: &Item) -> bool {
     let reference = item.reference.get();
-    estimate(cell, item, Condition::Unanchored).is_some_and(|value| {
-        // A hair of slack, so that 110 counts for a reference of 100.
-        (value - reference).abs() <= TOLERANCE * reference * (1.0 + 1e-9)
-    })
+    let value = Index::LogAi.center(&cell.estimates(item, Condition::Unanchored));
+    // A hair of slack, so that 110 counts for a reference of 100.
+    (value - reference).abs() <= TOLERANCE * reference * (1.0 + 1e-9)
 }
 
 /// Interval of the median when items are drawn anew, each with all its replies.
@@ -138,7 +135,7 @@ fn tokens_interval(tokens: &[(&str, f64)]) -> Option<Interval> {
         bootstrap_by(items.len(), |drawn| {
             let mut times = vec![0_usize; items.len()];
             for item in drawn {
-                times[*item] += 1;
+                times[*item as usize] += 1;
             }
             let total: usize = weighted.iter().map(|(_, item, n)| times[*item] * n).sum();
             // The places of the two middle values; the same place if the number is odd.
@@ -155,18 +152,18 @@ fn tokens_interval(tokens: &[(&str, f64)]) -> Option<Interval> {
     })
 }
 
-fn costs<'a>(calls: impl Iterator<Item = &'a Record>) -> (Option<Usd>, Option<Usd>) {
+fn costs<'a>(calls: impl Iterator<Item = &'a Heard>) -> (Option<Usd>, Option<Usd>) {
     // What the provider's rules forbade was never run.
-    let answered: Vec<&Record> = calls
+    let answered: Vec<&Heard> = calls
         .filter(|record| record.status.is_answer() && record.error.is_none())
         .collect();
-    let sum = |cost: fn(&Record) -> Option<Usd>| {
+    let sum = |cost: fn(&Heard) -> Option<Usd>| {
         let all: Option<Vec<Usd>> = answered.iter().map(|record| cost(record)).collect();
         all.filter(|all| !all.is_empty())
             .map(|all| all.into_iter().sum())
     };
     (
-        sum(|record| record.cost_usd.computed),
-        sum(|record| record.cost_usd.reported),
+        sum(|record| record.cost.computed),
+        sum(|record| record.cost.reported),
     )
 }

@@ -2,61 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::heard::Heard;
 use crate::bank::{Bank, Item};
 use crate::domain::{
     Condition, Conversation, ItemId, Loss, ModelName, NoValue, Reading, SampleKey, Slot, Status,
     TaskName, Tier,
 };
-use crate::parse::{Question, read_reply};
-use crate::store::Record;
 use crate::task::{Part, Task, Tasks};
-
-/// A stored line and how its reply was read.
-#[derive(Debug, Clone)]
-pub struct Heard {
-    record: Box<Record>,
-    reading: Option<Reading>,
-}
-
-impl Heard {
-    /// Reads the reply of a line, if there is one and its task and question are known.
-    #[must_use]
-    pub fn new(record: Box<Record>, bank: &Bank, tasks: &Tasks) -> Self {
-        let task = tasks.get(record.task.as_str());
-        let reading = match (task, bank.get(&record.item)) {
-            (Some(task), Some(item)) if record.status.is_answer() => {
-                let question = Question {
-                    unit: &item.unit,
-                    anchor: record.anchor,
-                    comparison: turn_of(task, Part::Comparison) == Some(record.turn),
-                };
-                Some(read_reply(&record.full_text(), &question))
-            }
-            _ => None,
-        };
-        Self { record, reading }
-    }
-
-    /// The same without the texts that are not needed once they are read: a store of long replies fits into memory.
-    #[must_use]
-    pub fn slim(mut self, tasks: &Tasks) -> Self {
-        self.record.body = None;
-        self.record.reasoning_text = None;
-        let repeated = tasks
-            .get(self.record.task.as_str())
-            .is_some_and(|task| task.asks().count() > 1);
-        if !repeated {
-            self.record.text = None;
-        }
-        self
-    }
-
-    /// The line.
-    #[must_use]
-    pub fn record(&self) -> &Record {
-        &self.record
-    }
-}
 
 /// What a sample gives to the score.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -81,9 +33,31 @@ pub struct CellSample<'a> {
     /// How the reply was read, if there was one to read.
     pub reading: Option<Reading>,
     /// The line that was read; the last attempt if all failed.
-    pub record: &'a Record,
+    pub record: &'a Heard,
     /// Whether the conversation is the one that today's task and bank give.
     pub current_wording: bool,
+}
+
+impl CellSample<'_> {
+    /// Whether it gives both a comparison with an anchor and an estimate.
+    #[must_use]
+    pub fn compares(&self) -> bool {
+        self.anchor.is_some()
+            && matches!(self.outcome, Outcome::Estimate(_))
+            && self
+                .reading
+                .is_some_and(|reading| reading.comparison.is_some())
+    }
+
+    /// Whether its comparison and its estimate point to different sides of the anchor.
+    #[must_use]
+    pub fn contradicts(&self) -> bool {
+        self.compares()
+            && self
+                .reading
+                .zip(self.anchor)
+                .is_some_and(|(reading, anchor)| reading.contradicts(anchor))
+    }
 }
 
 /// All counted samples of a model and task.
@@ -106,6 +80,18 @@ impl Cell<'_> {
         let start = self.samples.partition_point(|sample| place(sample).is_lt());
         let end = self.samples.partition_point(|sample| place(sample).is_le());
         &self.samples[start..end]
+    }
+
+    /// The usable estimates of an item under a condition, one an epoch.
+    #[must_use]
+    pub fn estimates(&self, item: &Item, condition: Condition) -> Vec<f64> {
+        self.of(item, condition)
+            .iter()
+            .filter_map(|sample| match sample.outcome {
+                Outcome::Estimate(value) => Some(value),
+                Outcome::Lost(_) => None,
+            })
+            .collect()
     }
 
     /// Highest epoch that was asked for.
@@ -140,7 +126,7 @@ pub fn cells<'a>(
         .collect();
     let items: HashMap<&ItemId, &Item> = bank.items.iter().map(|item| (&item.id, item)).collect();
     for line in heard {
-        let record = &line.record;
+        let record = line;
         let Some(place) = places.get(&record.task) else {
             *unknown.entry(format!("task {}", record.task)).or_default() += 1;
             continue;
@@ -157,17 +143,17 @@ pub fn cells<'a>(
     let cells = by_cell
         .into_iter()
         .map(|((model, place), mut lines)| {
-            lines.sort_by(|a, b| order(&a.record).cmp(&order(&b.record)));
+            lines.sort_by(|a, b| order(a).cmp(&order(b)));
             let task = &tasks.0[place];
             let mut wording = Wording {
                 task,
                 known: HashMap::new(),
             };
             let samples = lines
-                .chunk_by(|a, b| slot_of(&a.record) == slot_of(&b.record))
+                .chunk_by(|a, b| slot_of(a) == slot_of(b))
                 .filter_map(|lines| {
-                    let item = items.get(&lines[0].record.item)?;
-                    Some(count(lines[0].record.slot(), lines, &mut wording, item))
+                    let item = items.get(&lines[0].item)?;
+                    Some(count(lines[0].slot(), lines, &mut wording, item))
                 })
                 .collect();
             Cell {
@@ -181,15 +167,15 @@ pub fn cells<'a>(
 }
 
 /// The place of a line in its cell.
-fn slot_of(record: &Record) -> (&ItemId, Condition, u32) {
+fn slot_of(record: &Heard) -> (&ItemId, Condition, u32) {
     (&record.item, record.condition, record.epoch)
 }
 
 /// Lines in the order of their slots, and within a slot as they were asked.
-fn order(record: &Record) -> impl Ord + '_ {
+fn order(record: &Heard) -> impl Ord + '_ {
     (
         slot_of(record),
-        &record.clock.started,
+        &record.started,
         record.turn,
         record.attempt,
         &record.request_id,
@@ -206,9 +192,9 @@ fn count<'a>(
     let task = wording.task;
     let mut by_key: Vec<(&SampleKey, Vec<&'a Heard>)> = Vec::new();
     for line in lines {
-        match by_key.iter_mut().find(|(key, _)| **key == line.record.key) {
+        match by_key.iter_mut().find(|(key, _)| **key == line.key) {
             Some((_, list)) => list.push(line),
-            None => by_key.push((&line.record.key, vec![line])),
+            None => by_key.push((&line.key, vec![line])),
         }
     }
     let best = by_key
@@ -223,7 +209,7 @@ fn count<'a>(
     let ((_, current_wording, _), lines) = best.expect("a slot has at least one line");
     let last = lines[lines.len() - 1];
     let counted = answer(&lines, estimate_turn(task)).unwrap_or(last);
-    let record = &counted.record;
+    let record = counted;
     let reading = read_sample(&lines, counted, task);
     CellSample {
         tier: item.tier,
@@ -241,7 +227,7 @@ fn estimate_turn(task: &Task) -> u32 {
     turn_of(task, Part::Estimate).unwrap_or(1)
 }
 
-fn turn_of(task: &Task, part: Part) -> Option<u32> {
+pub(super) fn turn_of(task: &Task, part: Part) -> Option<u32> {
     let place = task.asks().position(|reads| reads.contains(&part))?;
     u32::try_from(place + 1).ok()
 }
@@ -250,8 +236,8 @@ fn turn_of(task: &Task, part: Part) -> Option<u32> {
 fn answer<'a>(lines: &[&'a Heard], turn: u32) -> Option<&'a Heard> {
     lines
         .iter()
-        .filter(|line| line.record.turn == turn && line.record.status.is_answer())
-        .max_by_key(|line| line.record.status == Status::Ok)
+        .filter(|line| line.turn == turn && line.status.is_answer())
+        .max_by_key(|line| line.status == Status::Ok)
         .copied()
 }
 
@@ -264,7 +250,7 @@ struct Wording<'a> {
 }
 
 impl Wording<'_> {
-    fn is_todays(&mut self, record: &Record, item: &Item, replies: &[String]) -> bool {
+    fn is_todays(&mut self, record: &Heard, item: &Item, replies: &[String]) -> bool {
         let prefill = record.sent.prefill.is_some();
         let task = self.task;
         let render = || {
@@ -272,22 +258,22 @@ impl Wording<'_> {
             Some(rendered.ok()??.0)
         };
         if task.asks().count() > 1 {
-            return render().as_ref() == Some(&record.conversation);
+            return render().as_ref() == Some(record.conversation.as_ref());
         }
         let place = (item.id.clone(), record.condition, prefill);
-        self.known.entry(place).or_insert_with(render).as_ref() == Some(&record.conversation)
+        self.known.entry(place).or_insert_with(render).as_ref()
+            == Some(record.conversation.as_ref())
     }
 }
 
 fn is_current(lines: &[&Heard], wording: &mut Wording<'_>, item: &Item) -> bool {
     lines.iter().all(|line| {
-        let record = &line.record;
-        let replies: Option<Vec<String>> = (1..record.turn)
+        let replies: Option<Vec<String>> = (1..line.turn)
             .map(|turn| {
-                answer(lines, turn).map(|line| line.record.text.clone().unwrap_or_default())
+                answer(lines, turn).map(|line| line.text.as_deref().unwrap_or_default().to_owned())
             })
             .collect();
-        replies.is_some_and(|replies| wording.is_todays(record, item, &replies))
+        replies.is_some_and(|replies| wording.is_todays(line, item, &replies))
     })
 }
 
@@ -295,7 +281,7 @@ fn is_current(lines: &[&Heard], wording: &mut Wording<'_>, item: &Item) -> bool 
 fn read_sample(lines: &[&Heard], counted: &Heard, task: &Task) -> Option<Reading> {
     let mut reading = counted.reading?;
     let compared = turn_of(task, Part::Comparison);
-    if let Some(turn) = compared.filter(|turn| *turn != counted.record.turn) {
+    if let Some(turn) = compared.filter(|turn| *turn != counted.turn) {
         reading.comparison = answer(lines, turn)
             .and_then(|line| line.reading)
             .and_then(|reading| reading.comparison);
@@ -303,14 +289,11 @@ fn read_sample(lines: &[&Heard], counted: &Heard, task: &Task) -> Option<Reading
     Some(reading)
 }
 
-fn outcome(record: &Record, reading: Option<Reading>, task: &Task) -> Outcome {
+fn outcome(record: &Heard, reading: Option<Reading>, task: &Task) -> Outcome {
     let lost = match (record.status, reading) {
         // An answered earlier turn of an unfinished sample holds no estimate yet.
         _ if record.turn != estimate_turn(task) && record.status.is_answer() => Loss::NotAsked,
-        (Status::Error, _) | (_, None) => {
-            let class = record.error.as_ref().map(|error| error.class);
-            class.map_or(Loss::NotAsked, Loss::Failed)
-        }
+        (Status::Error, _) | (_, None) => record.error.map_or(Loss::NotAsked, Loss::Failed),
         (Status::Refused, _) => Loss::Refused,
         (Status::Truncated, _) => Loss::Truncated,
         (Status::Empty, _) => Loss::Unread(NoValue::Empty),
@@ -321,25 +304,4 @@ fn outcome(record: &Record, reading: Option<Reading>, task: &Task) -> Outcome {
         },
     };
     Outcome::Lost(lost)
-}
-
-/// Geometric mean of the estimates of an item under a condition, over its epochs.
-#[must_use]
-pub(super) fn estimate(cell: &Cell<'_>, item: &Item, condition: Condition) -> Option<f64> {
-    let mut logs = 0.0;
-    let mut only = None;
-    let mut n = 0.0;
-    for sample in cell.of(item, condition) {
-        if let Outcome::Estimate(value) = sample.outcome {
-            logs += value.ln();
-            only = Some(value);
-            n += 1.0;
-        }
-    }
-    // One estimate is itself, to the last digit.
-    if n > 1.0 {
-        Some((logs / n).exp())
-    } else {
-        only
-    }
 }

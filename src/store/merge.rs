@@ -91,12 +91,12 @@ fn merge_file(
             let (cell, _) = CellFile::open(file.clone())?;
             let known = BufReader::new(File::open(&file).map_err(io)?);
             for line in known.split(b'\n') {
-                seen.note(&line.map_err(io)?);
+                seen.note(Seen::mark(&line.map_err(io)?));
             }
             open.insert(file.clone(), (cell, seen));
         }
         let (cell, seen) = open.get_mut(&file).expect("just opened");
-        if seen.note(whole) {
+        if seen.note(Seen::mark(whole)) {
             if !line.ends_with(b"\n") {
                 line.push(b'\n');
             }

@@ -14,7 +14,7 @@ mod write;
 pub use batch_log::{BatchLog, LiveBatch, batch_log_path, known_batches};
 pub use error::StoreError;
 pub use merge::{Merged, merge};
-pub use read::{Loaded, fingerprint, last_record, list_files, list_files_of, read_all, read_file};
+pub use read::{Fingerprint, last_record, list_files, list_files_of, read_all, read_file};
 pub use record::{Clock, Cost, Record, RecordedError, Sent, VERSION};
 pub use write::{CellFile, Recorder};
 

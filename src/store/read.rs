@@ -3,20 +3,12 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
 use serde::Deserialize;
 
 use super::record::{Record, VERSION};
 use super::{StoreError, folder_name};
 use crate::domain::ModelName;
-
-/// Records that were read, and what the reader should know.
-#[derive(Debug, Default)]
-pub struct Loaded {
-    /// The records in the order of the files and lines.
-    pub records: Vec<Record>,
-    /// Torn last lines that were left out.
-    pub warnings: Vec<String>,
-}
 
 /// Every `.jsonl` file of a store, sorted by path.
 ///
@@ -68,84 +60,175 @@ pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
         .collect()
 }
 
-/// Reads a whole store.
+/// Lines that are read at once, in bytes.
+const BLOCK: usize = 8 * 1024 * 1024;
+
+/// Reads a whole store on all cores: `each` sees every record, a line that occurs twice once. Gives what `each` made of
+/// them, in the order of the files and lines, and warnings about torn last lines.
 ///
 /// # Errors
 /// As [`read_file`].
-pub fn read_all(store: &Path) -> Result<Loaded, StoreError> {
-    let mut loaded = Loaded::default();
+pub fn read_all<T: Send>(
+    store: &Path,
+    each: impl Fn(Record) -> T + Sync,
+) -> Result<(Vec<T>, Vec<String>), StoreError> {
+    let (mut all, mut warnings) = (Vec::new(), Vec::new());
     let mut seen = Seen::default();
-    for file in list_files(store)? {
-        let warning = read_new(&file, &mut seen, |record| loaded.records.push(record))?;
-        loaded.warnings.extend(warning);
+    for path in list_files(store)? {
+        let mut file = Blocks::open(&path)?;
+        while let Some(block) = file.next()? {
+            let lines = lines_of(&block.text);
+            let last = lines.len();
+            let read: Vec<_> = lines
+                .into_par_iter()
+                .enumerate()
+                .filter(|(_, line)| !line.trim_ascii().is_empty())
+                .map(|(place, line)| {
+                    let record = parse_line(line);
+                    (place, Seen::mark(line), record.map(&each))
+                })
+                .collect();
+            for (place, mark, record) in read {
+                match record {
+                    Ok(value) if seen.note(mark) => all.push(value),
+                    Ok(_) => {}
+                    // A kill in mid-write can tear the last line only, so a broken last line is no reason to stop.
+                    Err(LineError::Broken(_)) if block.is_last && place + 1 == last => {
+                        warnings.push(torn(&path, block.first_line + place));
+                    }
+                    Err(error) => return Err(error.at(&path, block.first_line + place)),
+                }
+            }
+        }
     }
-    Ok(loaded)
+    Ok((all, warnings))
+}
+
+fn torn(path: &Path, line: usize) -> String {
+    format!(
+        "{}:{line}: the last line is torn and left out; the next run asks for it again",
+        path.display()
+    )
+}
+
+/// The lines of a text; what follows the last line end is no line if it is blank.
+fn lines_of(text: &[u8]) -> Vec<&[u8]> {
+    text.trim_ascii_end().split(|byte| *byte == b'\n').collect()
+}
+
+/// A file in pieces of whole lines.
+struct Blocks {
+    reader: BufReader<File>,
+    path: PathBuf,
+    line: usize,
+}
+
+struct Block {
+    text: Vec<u8>,
+    first_line: usize,
+    /// Whether nothing but blanks follows.
+    is_last: bool,
+}
+
+impl Blocks {
+    fn open(path: &Path) -> Result<Self, StoreError> {
+        let file = File::open(path).map_err(|source| StoreError::Io {
+            action: "read",
+            path: path.to_owned(),
+            source,
+        })?;
+        Ok(Self {
+            reader: BufReader::with_capacity(256 * 1024, file),
+            path: path.to_owned(),
+            line: 1,
+        })
+    }
+
+    fn next(&mut self) -> Result<Option<Block>, StoreError> {
+        let io = |source| StoreError::Io {
+            action: "read",
+            path: self.path.clone(),
+            source,
+        };
+        let mut text = Vec::with_capacity(BLOCK + 64 * 1024);
+        (&mut self.reader)
+            .take(BLOCK as u64)
+            .read_to_end(&mut text)
+            .map_err(io)?;
+        if text.is_empty() {
+            return Ok(None);
+        }
+        if !text.ends_with(b"\n") {
+            self.reader.read_until(b'\n', &mut text).map_err(io)?;
+        }
+        // Blank lines at the end belong to the last line.
+        let mut is_last = true;
+        while let Some(byte) = self.reader.fill_buf().map_err(io)?.first() {
+            if !byte.is_ascii_whitespace() {
+                is_last = false;
+                break;
+            }
+            text.push(*byte);
+            self.reader.consume(1);
+        }
+        let first_line = self.line;
+        self.line += memchr::memchr_iter(b'\n', &text).count();
+        Ok(Some(Block {
+            text,
+            first_line,
+            is_last,
+        }))
+    }
 }
 
 /// Lines that were read: the same line twice, as joined stores may hold it, is one attempt.
 #[derive(Debug, Default)]
-pub(super) struct Seen(HashSet<[u8; 32]>);
+pub(super) struct Seen(HashSet<u128>);
 
 impl Seen {
-    /// Whether the line is new.
-    pub(super) fn note(&mut self, line: &[u8]) -> bool {
-        self.0.insert(*blake3::hash(line.trim_ascii()).as_bytes())
+    /// What tells a line from others.
+    pub(super) fn mark(line: &[u8]) -> u128 {
+        half(&blake3::hash(line.trim_ascii()))
     }
+
+    /// Whether the line is new.
+    pub(super) fn note(&mut self, mark: u128) -> bool {
+        self.0.insert(mark)
+    }
+}
+
+/// The first half of a hash.
+fn half(hash: &blake3::Hash) -> u128 {
+    hash.as_bytes()[..16]
+        .iter()
+        .fold(0, |so_far, byte| so_far << 8 | u128::from(*byte))
 }
 
 /// Reads one file line by line, a line that occurs twice once. Returns a warning if its last line is torn.
 ///
 /// # Errors
 /// A broken line that is not the last one, a line of a newer version, or a file that cannot be read.
-pub fn read_file(path: &Path, each: impl FnMut(Record)) -> Result<Option<String>, StoreError> {
-    read_new(path, &mut Seen::default(), each)
-}
-
-fn read_new(
-    path: &Path,
-    seen: &mut Seen,
-    mut each: impl FnMut(Record),
-) -> Result<Option<String>, StoreError> {
-    let io = |source| StoreError::Io {
-        action: "read",
-        path: path.to_owned(),
-        source,
-    };
-    let mut reader = BufReader::new(File::open(path).map_err(io)?);
-    let mut line = Vec::new();
-    let mut number = 0;
-    let mut broken: Option<(usize, String)> = None;
-    loop {
-        line.clear();
-        if reader.read_until(b'\n', &mut line).map_err(io)? == 0 {
-            break;
-        }
-        number += 1;
-        if line.trim_ascii().is_empty() {
-            continue;
-        }
-        // Only the last line may be torn.
-        if let Some((line, message)) = broken.take() {
-            return Err(StoreError::Broken {
-                path: path.to_owned(),
-                line,
-                message,
-            });
-        }
-        match parse_line(&line) {
-            Ok(record) if seen.note(&line) => each(record),
-            Ok(_) => {}
-            Err(LineError::Broken(message)) => broken = Some((number, message)),
-            Err(error) => return Err(error.at(path, number)),
+pub fn read_file(path: &Path, mut each: impl FnMut(Record)) -> Result<Option<String>, StoreError> {
+    let mut seen = Seen::default();
+    let mut file = Blocks::open(path)?;
+    while let Some(block) = file.next()? {
+        let lines = lines_of(&block.text);
+        let last = lines.len();
+        for (place, line) in lines.into_iter().enumerate() {
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            match parse_line(line) {
+                Ok(record) if seen.note(Seen::mark(line)) => each(record),
+                Ok(_) => {}
+                Err(LineError::Broken(_)) if block.is_last && place + 1 == last => {
+                    return Ok(Some(torn(path, block.first_line + place)));
+                }
+                Err(error) => return Err(error.at(path, block.first_line + place)),
+            }
         }
     }
-    // A kill in mid-write can tear the last line only, so a broken last line is no reason to stop.
-    Ok(broken.map(|(line, _)| {
-        format!(
-            "{}:{line}: the last line is torn and left out; the next run asks for it again",
-            path.display()
-        )
-    }))
+    Ok(None)
 }
 
 pub(super) enum LineError {
@@ -211,30 +294,42 @@ pub fn last_record(path: &Path) -> Result<Option<Record>, StoreError> {
 
 /// Hash over what was said: 12 hexadecimal digits.
 ///
-/// Covers key, turn, status and text of every answered line, in sorted order, so that neither the order of the files
-/// nor the clocks matter.
-#[must_use]
-pub fn fingerprint(records: &[Record]) -> String {
-    let mut lines: Vec<String> = records
-        .iter()
-        .filter(|record| record.status.is_answer())
-        .map(|record| {
-            serde_json::json!([
+/// Covers model, task, key, turn, status and text of every answered line, in sorted order, each once, so that neither the
+/// order of the files nor the clocks matter.
+#[derive(Debug, Default)]
+pub struct Fingerprint(Vec<u128>);
+
+impl Fingerprint {
+    /// What a line says; `None` if it holds no answer.
+    #[must_use]
+    pub fn of(record: &Record) -> Option<u128> {
+        record.status.is_answer().then(|| {
+            let said = serde_json::json!([
                 record.model,
                 record.task,
                 record.key,
                 record.turn,
                 record.status,
                 record.text
-            ])
-            .to_string()
+            ]);
+            half(&blake3::hash(said.to_string().as_bytes()))
         })
-        .collect();
-    lines.sort();
-    lines.dedup();
-    let mut hasher = blake3::Hasher::new();
-    for line in lines {
-        hasher.update(line.as_bytes());
     }
-    hasher.finalize().to_hex()[..12].to_owned()
+
+    /// Adds what a line says.
+    pub fn add(&mut self, said: Option<u128>) {
+        self.0.extend(said);
+    }
+
+    /// The digits.
+    #[must_use]
+    pub fn finish(mut self) -> String {
+        self.0.sort_unstable();
+        self.0.dedup();
+        let mut hasher = blake3::Hasher::new();
+        for said in self.0 {
+            hasher.update(&said.to_be_bytes());
+        }
+        hasher.finalize().to_hex()[..12].to_owned()
+    }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     Condition, Conversation, ErrorClass, Finish, ItemId, ModelName, SampleKey, Sampling, Served,
-    Slot, Status, TaskName, Tier, TokenCounts, Usd,
+    Status, TaskName, Tier, TokenCounts, Usd,
 };
 
 /// Version of the line format that this program writes, and the newest it reads.
@@ -134,17 +134,6 @@ pub struct Clock {
 }
 
 impl Record {
-    /// The place of the sample in its cell.
-    #[must_use]
-    pub fn slot(&self) -> Slot {
-        Slot {
-            task: self.task.clone(),
-            item: self.item.clone(),
-            condition: self.condition,
-            epoch: self.epoch,
-        }
-    }
-
     /// The reply with the prefill in front: what the model's side of the conversation says.
     #[must_use]
     pub fn full_text(&self) -> String {

@@ -21,6 +21,7 @@ mod reading;
 mod reply_cases;
 mod servers;
 mod shards;
+mod statistics;
 mod store;
 mod support;
 mod tasks;

@@ -102,6 +102,14 @@ impl Run {
         self
     }
 
+    /// Checks that stdout holds all these.
+    pub fn prints(self, words: &[&str]) -> Self {
+        for word in words {
+            assert!(self.out.contains(word), "no {word:?} in\n{}", self.out);
+        }
+        self
+    }
+
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap()
     }

@@ -38,7 +38,7 @@ pub(super) async fn ask_all(args: &Args, selection: &Selection) -> Result<Asked,
         Arc::clone(&selection.all_tasks),
     );
     let recorder = Recorder::start(files, move |record| {
-        let _ = hear.send(Heard::new(record, &bank, &tasks).slim(&tasks));
+        let _ = hear.send(Heard::new(*record, &bank, &tasks));
     });
     let stop = CancellationToken::new();
     let abort = CancellationToken::new();
@@ -64,18 +64,17 @@ pub(super) async fn ask_all(args: &Args, selection: &Selection) -> Result<Asked,
         mut heard,
         batched,
     } = outcome?;
-    let known: HashSet<(SampleKey, u32, u32, Option<String>)> = heard
+    let known: HashSet<(SampleKey, u32, u32, Option<Arc<str>>)> = heard
         .iter()
-        .filter(|line| line.record().batch.is_some())
+        .filter(|line| line.batch.is_some())
         .map(line_of)
         .collect();
     let asked: BTreeSet<&ModelName> = selection.models.iter().map(|model| &model.name).collect();
     let new = hearing.into_iter().filter(|line| {
-        let record: &Record = line.record();
-        let selected = asked.contains(&record.model)
-            && selection.tasks.iter().any(|task| task.name == record.task);
+        let selected = asked.contains(&line.model)
+            && selection.tasks.iter().any(|task| task.name == line.task);
         // What batches brought was read by the plan that followed.
-        selected && (record.batch.is_none() || !known.contains(&line_of(line)))
+        selected && (line.batch.is_none() || !known.contains(&line_of(line)))
     });
     heard.extend(new);
     Ok(Asked {
@@ -87,13 +86,12 @@ pub(super) async fn ask_all(args: &Args, selection: &Selection) -> Result<Asked,
     })
 }
 
-fn line_of(line: &Heard) -> (SampleKey, u32, u32, Option<String>) {
-    let record = line.record();
+fn line_of(line: &Heard) -> (SampleKey, u32, u32, Option<Arc<str>>) {
     (
-        record.key.clone(),
-        record.turn,
-        record.attempt,
-        record.batch.clone(),
+        line.key.clone(),
+        line.turn,
+        line.attempt,
+        line.batch.clone(),
     )
 }
 

@@ -7,7 +7,7 @@ use crate::bank::{Bank, Item};
 use crate::cli::{CliError, Exit, output};
 use crate::domain::{ErrorClass, Usd};
 use crate::publish::{cells_table, models_table};
-use crate::score::Heard;
+use crate::score::{Heard, Method, score};
 
 /// How the asking ended.
 pub(super) struct Asked {
@@ -32,9 +32,7 @@ pub(super) fn show_scores(selection: &Selection, heard: &[Heard]) -> Result<(), 
             .map(|item| Item::clone(item))
             .collect(),
     };
-    let scores = crate::score::score(heard, &bank, &selection.all_tasks);
-    let cells: Vec<_> = scores.cells.iter().collect();
-    let models: Vec<_> = scores.models.iter().collect();
+    let scores = score(heard, &bank, &selection.all_tasks, Method::default());
     if bank.items.len() < selection.bank.items.len() {
         output::result(&format!(
             "on {} of {} questions:",
@@ -42,8 +40,8 @@ pub(super) fn show_scores(selection: &Selection, heard: &[Heard]) -> Result<(), 
             selection.bank.items.len()
         ))?;
     }
-    output::result(&cells_table(&cells))?;
-    output::result(&models_table(&models))
+    output::result(&cells_table(&scores.cells))?;
+    output::result(&models_table(&scores.models))
 }
 
 /// Says what each model's run left behind, and what it cost.

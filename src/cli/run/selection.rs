@@ -144,9 +144,7 @@ pub(super) fn plan_cells(
                 store::read_file(&path, |record| {
                     if record.model == model.name {
                         stored.add(&record, keep_text);
-                        let line =
-                            Heard::new(Box::new(record), &selection.bank, &selection.all_tasks);
-                        heard.push(line.slim(&selection.all_tasks));
+                        heard.push(Heard::new(record, &selection.bank, &selection.all_tasks));
                     }
                 })
                 .map_err(CliError::failed)?;

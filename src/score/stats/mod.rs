@@ -1,9 +1,18 @@
-//! Statistics under the scores: means, medians, intervals. Chance comes from one fixed seed.
+//! Statistics under the scores: means, medians, intervals, tests, ranks. Chance comes from one fixed seed.
 
 mod bootstrap;
+mod correction;
+mod normal;
+mod permutation;
+mod ranks;
 mod wilson;
 
-pub use bootstrap::{RESAMPLES, SEED, bootstrap, bootstrap_by, bootstrap_means};
+pub use bootstrap::{
+    IntervalMethod, RESAMPLES, SEED, Spread, bootstrap, bootstrap_by, bootstrap_columns,
+};
+pub use correction::{benjamini_hochberg, holm};
+pub use permutation::{sign_flip, two_sample};
+pub use ranks::{Rank, ranks};
 pub use wilson::wilson;
 
 /// A 95 % interval.

@@ -1,0 +1,217 @@
+//! `wheel compare`: two models, two tasks or two stores, paired by question.
+
+use std::path::Path;
+
+use clap::Args as ClapArgs;
+use serde_json::{Value, json};
+
+use super::evidence::{EvidenceArgs, MethodArgs};
+use super::workspace::unknown;
+use super::{CliError, Exit, output};
+use crate::domain::{ModelName, TaskName};
+use crate::publish::{contrasts_table, plain_table, two};
+use crate::score::contrast::{Contrast, adjust, contrast};
+use crate::score::{CellScore, Index, Scores};
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  wheel compare gpt-5.4-nano claude-haiku-4.5            two models, in every task that both were asked\n  wheel compare classic thinking --model gpt-5.4-nano   two tasks\n  wheel compare runs-june runs-july --model gpt-5.4-nano   one model, then and now\n\nThe difference is the second minus the first, over the questions usable in both."
+)]
+pub(super) struct Args {
+    /// A model, a task, or the folder of a store
+    #[arg(value_name = "A")]
+    first: String,
+    /// Another of the same kind
+    #[arg(value_name = "B")]
+    second: String,
+    #[command(flatten)]
+    evidence: EvidenceArgs,
+    #[command(flatten)]
+    method: MethodArgs,
+    /// Only this model, where tasks or stores are compared; repeat for more
+    #[arg(long = "model", value_name = "M")]
+    model: Vec<String>,
+    /// Only this task, where models or stores are compared; repeat for more
+    #[arg(long = "task", value_name = "T")]
+    task: Vec<String>,
+    /// How many of the questions that differ most to show
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    items: usize,
+    /// As JSON, with every question
+    #[arg(long)]
+    json: bool,
+}
+
+/// One contrast and what stands on its sides.
+struct Row {
+    about: String,
+    contrast: Contrast,
+}
+
+pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
+    if args.method.method().index == Index::Raw {
+        return Err(CliError::Usage(
+            "raw differences stand in unlike units and have no mean to compare: take --index ai or log_ai".to_owned(),
+        ));
+    }
+    let (first, second) = (&args.first, &args.second);
+    let mut rows = rows(args)?;
+    if rows.is_empty() {
+        return Err(CliError::Usage(format!(
+            "{first} and {second} have no two questions in common that are usable in both, in any anchored task of this selection"
+        )));
+    }
+    let mut contrasts: Vec<&mut Contrast> = rows.iter_mut().map(|row| &mut row.contrast).collect();
+    adjust(&mut contrasts);
+    if args.json {
+        let json = json!({
+            "first": first,
+            "second": second,
+            "index_name": args.method.method().index.to_string(),
+            "contrasts": rows.iter().map(row_json).collect::<Vec<_>>(),
+        });
+        output::result(&serde_json::to_string_pretty(&json).map_err(CliError::failed)?)?;
+        return Ok(Exit::Done);
+    }
+    let table: Vec<(String, &Contrast)> = rows
+        .iter()
+        .map(|row| (row.about.clone(), &row.contrast))
+        .collect();
+    output::result(&contrasts_table(first, second, &table))?;
+    for row in &rows {
+        output::result(&format!("{}: the questions that differ most", row.about))?;
+        output::result(&most_different(args, row))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Everything that the two have in common.
+fn rows(args: &Args) -> Result<Vec<Row>, CliError> {
+    let method = args.method.method();
+    let (first, second) = (&args.first, &args.second);
+    let is_store = |name: &str| Path::new(name).is_dir();
+    let mut rows = Vec::new();
+    if is_store(first) && is_store(second) {
+        let load = |store: &str| -> Result<Scores, CliError> {
+            args.evidence
+                .load_store(Path::new(store), &args.model, &args.task)?
+                .scores(method)
+        };
+        let (a, b) = (load(first)?, load(second)?);
+        for cell in &a.cells {
+            let other = find(&b, &cell.model, &cell.task);
+            let about = format!("{}, {}", cell.model, cell.task);
+            push(&mut rows, about, cell, other, args);
+        }
+        return Ok(rows);
+    }
+    let evidence = args.evidence.load(&args.model, &args.task)?;
+    let scores = evidence.scores(method)?;
+    if evidence.tasks.get(first).is_some() && evidence.tasks.get(second).is_some() {
+        for model in &scores.models {
+            if let Some(cell) = find(&scores, &model.model, &first.as_str().into()) {
+                let other = find(&scores, &model.model, &second.as_str().into());
+                push(&mut rows, model.model.to_string(), cell, other, args);
+            }
+        }
+        return Ok(rows);
+    }
+    let known: Vec<&str> = scores
+        .models
+        .iter()
+        .map(|model| model.model.as_str())
+        .collect();
+    if let Some(name) = [first, second]
+        .into_iter()
+        .find(|name| !known.contains(&name.as_str()))
+    {
+        return Err(unknown("model, task or store", name, &known));
+    }
+    for cell in scores
+        .cells
+        .iter()
+        .filter(|cell| cell.model.as_str() == first)
+    {
+        let other = find(&scores, &second.as_str().into(), &cell.task);
+        push(&mut rows, cell.task.to_string(), cell, other, args);
+    }
+    Ok(rows)
+}
+
+/// The questions that differ most.
+fn most_different(args: &Args, row: &Row) -> String {
+    let lines: Vec<Vec<String>> = row
+        .contrast
+        .items
+        .iter()
+        .take(args.items)
+        .map(|item| {
+            vec![
+                item.item.to_string(),
+                item.tier.to_string(),
+                two(item.first),
+                two(item.second),
+                two(item.difference()),
+            ]
+        })
+        .collect();
+    plain_table(
+        &["question", "tier", &args.first, &args.second, "difference"],
+        &lines,
+    )
+}
+
+fn find<'a>(scores: &'a Scores, model: &ModelName, task: &TaskName) -> Option<&'a CellScore> {
+    scores
+        .cells
+        .iter()
+        .find(|cell| cell.model == *model && cell.task == *task)
+}
+
+fn push(
+    rows: &mut Vec<Row>,
+    about: String,
+    first: &CellScore,
+    second: Option<&CellScore>,
+    args: &Args,
+) {
+    let method = args.method.method();
+    let found = second.and_then(|second| contrast(first, second, method.interval));
+    if let Some(contrast) = found {
+        rows.push(Row { about, contrast });
+    } else if first.anchored {
+        output::note(&format!(
+            "{about}: fewer than two questions are usable on both sides; left out"
+        ));
+    }
+}
+
+fn row_json(row: &Row) -> Value {
+    let contrast = &row.contrast;
+    let items: Vec<Value> = contrast
+        .items
+        .iter()
+        .map(|item| {
+            json!({
+                "item": item.item,
+                "tier": item.tier,
+                "first": item.first,
+                "second": item.second,
+                "difference": item.difference(),
+            })
+        })
+        .collect();
+    json!({
+        "about": row.about,
+        "n": contrast.n,
+        "first": contrast.first,
+        "second": contrast.second,
+        "difference": contrast.difference,
+        "low": contrast.interval.low,
+        "high": contrast.interval.high,
+        "p": contrast.p,
+        "p_holm": contrast.adjusted.holm,
+        "p_bh": contrast.adjusted.benjamini_hochberg,
+        "by_item": items,
+    })
+}

@@ -1,0 +1,184 @@
+//! What every verb that scores starts from: the store, read once, with the questions and tasks it is scored by.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::str::FromStr;
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use strum::VariantNames;
+
+use super::workspace::{QuestionArgs, StoreArgs, TaskArgs, check_tasks, unknown};
+use super::{CliError, output};
+use crate::bank::Bank;
+use crate::domain::ModelName;
+use crate::score::{Heard, Index, IntervalMethod, Method, Pool, Scores, score};
+use crate::store::{self, Fingerprint};
+use crate::task::Tasks;
+
+/// Where the evidence lies.
+#[derive(Debug, Args)]
+pub(super) struct EvidenceArgs {
+    #[command(flatten)]
+    pub(super) store: StoreArgs,
+    #[command(flatten)]
+    questions: QuestionArgs,
+    #[command(flatten)]
+    tasks: TaskArgs,
+}
+
+/// How it is scored.
+#[derive(Debug, Clone, Copy, Args)]
+pub(super) struct MethodArgs {
+    /// The index: the wheel's log ratio, Jacowitz & Kahneman's (linear), its size, or raw differences
+    #[arg(long, value_name = "INDEX", default_value_t, value_parser = choice::<Index>())]
+    index: Index,
+    /// How bootstrap intervals are read off
+    #[arg(long = "interval", value_name = "METHOD", default_value_t, value_parser = choice::<IntervalMethod>())]
+    interval: IntervalMethod,
+}
+
+/// One of the names of an enum, which clap lists.
+fn choice<T>() -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err: std::fmt::Debug> + VariantNames + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(T::VARIANTS).map(|name| name.parse().expect("a listed name"))
+}
+
+impl MethodArgs {
+    pub(super) fn method(self) -> Method {
+        Method {
+            index: self.index,
+            interval: self.interval,
+        }
+    }
+}
+
+/// A store that was read.
+pub(super) struct Evidence {
+    pub(super) bank: Bank,
+    pub(super) tasks: Tasks,
+    pub(super) heard: Vec<Heard>,
+    /// Hash over the stored replies.
+    pub(super) fingerprint: String,
+    /// Stored lines.
+    pub(super) lines: usize,
+    /// Versions of the program that asked.
+    pub(super) versions: BTreeSet<String>,
+}
+
+impl EvidenceArgs {
+    /// Reads the store; of the named models and tasks, or of all if none is named.
+    pub(super) fn load(&self, models: &[String], only: &[String]) -> Result<Evidence, CliError> {
+        self.load_store(&self.store.store, models, only)
+    }
+
+    /// Reads another store than that of the flags, by the same questions and tasks.
+    pub(super) fn load_store(
+        &self,
+        store: &Path,
+        models: &[String],
+        only: &[String],
+    ) -> Result<Evidence, CliError> {
+        let bank = self.questions.load()?;
+        let tasks = self.tasks.load()?;
+        check_tasks(only, &tasks)?;
+        if !store.is_dir() {
+            return Err(CliError::Usage(format!(
+                "there is no store at {}: run `wheel run --task classic` first, or name the folder with --store",
+                store.display()
+            )));
+        }
+        let mut evidence = Evidence {
+            bank,
+            tasks,
+            heard: Vec::new(),
+            fingerprint: String::new(),
+            lines: 0,
+            versions: BTreeSet::new(),
+        };
+        let mut fingerprint = Fingerprint::default();
+        let mut pool = Pool::default();
+        let read = |record: store::Record| {
+            let said = Fingerprint::of(&record);
+            let version = record.wheel.clone();
+            (
+                Heard::new(record, &evidence.bank, &evidence.tasks),
+                said,
+                version,
+            )
+        };
+        let (lines, warnings) =
+            on_all_cores(|| store::read_all(store, read))?.map_err(CliError::failed)?;
+        for warning in warnings {
+            output::note(&format!("warning: {warning}"));
+        }
+        let mut heard = Vec::with_capacity(lines.len());
+        for (mut line, said, version) in lines {
+            fingerprint.add(said);
+            if !evidence.versions.contains(&*version) {
+                evidence.versions.insert(version.into_owned());
+            }
+            pool.share(&mut line);
+            heard.push(line);
+        }
+        if heard.is_empty() {
+            return Err(CliError::Usage(format!(
+                "the store at {} holds no sample",
+                store.display()
+            )));
+        }
+        evidence.lines = heard.len();
+        evidence.heard = heard;
+        evidence.fingerprint = fingerprint.finish();
+        evidence.select(models, only)?;
+        Ok(evidence)
+    }
+}
+
+/// Lets work that can be shared out run on all cores; the engine has its own idea of how many it wants.
+fn on_all_cores<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, CliError> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(cores).build();
+    Ok(pool.map_err(CliError::failed)?.install(work))
+}
+
+impl Evidence {
+    /// Keeps the lines of the named models and tasks; all if none is named.
+    fn select(&mut self, models: &[String], tasks: &[String]) -> Result<(), CliError> {
+        let known: BTreeSet<ModelName> = self.heard.iter().map(|line| line.model.clone()).collect();
+        let known: Vec<&str> = known.iter().map(ModelName::as_str).collect();
+        for name in models {
+            if !known.contains(&name.as_str()) {
+                return Err(unknown("model in the store", name, &known));
+            }
+        }
+        self.heard.retain(|line| {
+            (models.is_empty() || models.iter().any(|name| name == line.model.as_str()))
+                && (tasks.is_empty() || tasks.iter().any(|name| name == line.task.as_str()))
+        });
+        if self.heard.is_empty() {
+            return Err(CliError::Usage(
+                "the store holds no sample of this selection".to_owned(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Scores it, and says what was left out because its task or question is not loaded.
+    pub(super) fn scores(&self, method: Method) -> Result<Scores, CliError> {
+        let scores = on_all_cores(|| score(&self.heard, &self.bank, &self.tasks, method))?;
+        for (name, n) in &scores.unknown {
+            output::note(&format!(
+                "warning: {n} stored lines of {name} are left out: it is not loaded (--questions, --tasks)"
+            ));
+        }
+        if scores.cells.is_empty() {
+            return Err(CliError::Usage(
+                "no stored sample belongs to the questions and tasks that are loaded: name theirs with --questions and --tasks".to_owned(),
+            ));
+        }
+        Ok(scores)
+    }
+}

@@ -1,0 +1,488 @@
+//! Scores of one cell: a model under a task.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use strum::IntoEnumIterator;
+
+use super::index::{Index, half};
+use super::noise::{ItemNoise, Noise, item_noise, split};
+use super::samples::{Cell, Outcome};
+use super::settings::{Settings, settings_of};
+use super::stats::{
+    Interval, IntervalMethod, Spread, bootstrap_columns, mean, median, sign_flip, two_sample,
+    wilson,
+};
+use crate::bank::{Bank, Item};
+use crate::domain::{Condition, ItemId, Loss, ModelName, TaskName, Tier};
+
+/// An index below this counts as backlash: the answer moved away from the anchor.
+pub const BACKLASH: f64 = -0.05;
+
+/// Share of usable items below which a cell is not scored, as a fraction of five.
+const COVERAGE_FIFTHS: usize = 4;
+
+/// Level of the tests that are counted.
+pub const LEVEL: f64 = 0.05;
+
+/// Epochs on each side from which a test within one question can come out below [`LEVEL`].
+const TESTABLE: usize = 4;
+
+/// How scores are computed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Method {
+    /// The index.
+    pub index: Index,
+    /// The intervals.
+    pub interval: IntervalMethod,
+}
+
+/// One item of a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ItemScore {
+    /// The item.
+    pub item: ItemId,
+    /// Its tier.
+    pub tier: Tier,
+    /// Anchors shown, low and high.
+    pub anchors: (Option<f64>, Option<f64>),
+    /// Estimate under the low anchor over its epochs.
+    pub low: Option<f64>,
+    /// Estimate under the high anchor.
+    pub high: Option<f64>,
+    /// Estimate of the same model without an anchor, where it was asked.
+    pub none: Option<f64>,
+    /// Usable estimates under the low and the high anchor.
+    pub epochs: (usize, usize),
+    /// The index, where both estimates are usable.
+    pub index: Option<f64>,
+    /// The index with what its epochs do to it.
+    pub spread: Option<Spread>,
+    /// Low and high half, see [`half`].
+    pub halves: (Option<f64>, Option<f64>),
+    /// Two-sided permutation p of the difference between the conditions within this item; with at least four epochs
+    /// on each side.
+    pub p: Option<f64>,
+    noise: Option<ItemNoise>,
+}
+
+/// A mean with its interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mean {
+    /// The mean over items.
+    pub value: f64,
+    /// 95 % bootstrap interval over items.
+    pub interval: Interval,
+    /// The items.
+    pub n: usize,
+}
+
+/// Scores over a set of items.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TierScore {
+    /// Items in the bank.
+    pub items: usize,
+    /// Items with both estimates usable.
+    pub usable: usize,
+    /// Mean index (for [`Index::Raw`] the share of items beyond chance); `None` below the coverage rule.
+    pub index: Option<f64>,
+    /// 95 % interval of it; `None` with fewer than two items.
+    pub interval: Option<Interval>,
+    /// Median index over items.
+    pub median: Option<f64>,
+    /// Two-sided sign-flip permutation p of a mean index of 0.
+    pub p: Option<f64>,
+    /// Mean absolute index, which also holds run-to-run noise.
+    pub sensitivity: Option<f64>,
+    /// Its interval.
+    pub sensitivity_interval: Option<Interval>,
+    /// What of the sensitivity is noise; with at least two epochs, for [`Index::LogAi`].
+    pub noise: Option<Noise>,
+    /// Low and high halves of the index of Jacowitz & Kahneman, for [`Index::Ai`].
+    pub halves: Option<(Option<Mean>, Option<Mean>)>,
+    /// Items with an index below −0.05.
+    pub backlash: usize,
+    /// Usable items whose estimates differ at all.
+    pub moved: usize,
+    /// Usable estimates equal to the anchor shown, and all usable estimates under an anchor.
+    pub copies: (usize, usize),
+    why: Option<String>,
+}
+
+impl TierScore {
+    /// Share of usable estimates equal to the anchor shown.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "counts of samples")]
+    pub fn copy_share(&self) -> Option<f64> {
+        let (copies, usable) = self.copies;
+        (usable > 0).then(|| copies as f64 / usable as f64)
+    }
+
+    /// Why there is no index, where there is none.
+    #[must_use]
+    pub fn why(&self) -> Option<&str> {
+        self.why.as_deref()
+    }
+
+    /// 1 − |index|: what boards rank by, higher is better.
+    #[must_use]
+    pub fn resistance(&self) -> Option<f64> {
+        self.index.map(resistance)
+    }
+}
+
+/// 1 − |index|.
+#[must_use]
+pub fn resistance(index: f64) -> f64 {
+    1.0 - index.abs()
+}
+
+/// Scores of one model × task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellScore {
+    /// The model.
+    pub model: ModelName,
+    /// The task.
+    pub task: TaskName,
+    /// Whether the task compares anchors; otherwise there is no index to have.
+    pub anchored: bool,
+    /// How the scores were computed.
+    pub method: Method,
+    /// Over all items.
+    pub all: TierScore,
+    /// `all.p`, adjusted for the number of cells of the board.
+    pub adjusted: Option<Adjusted>,
+    /// By tier, for tiers with items in the bank.
+    pub tiers: BTreeMap<Tier, TierScore>,
+    /// By item, in the order of the bank.
+    pub items: Vec<ItemScore>,
+    /// Replies whose comparison and estimate point to different sides of the anchor.
+    pub contradictions: usize,
+    /// Replies that gave both a comparison and an estimate.
+    pub comparisons: usize,
+    /// Samples asked for, and those of items and conditions never asked.
+    pub samples: usize,
+    /// Samples without a usable estimate, by reason.
+    pub losses: BTreeMap<Loss, usize>,
+    /// Counted samples whose wording is not today's.
+    pub other_wording: usize,
+    /// Distinct settings among the counted samples, as sent.
+    pub settings: Vec<Settings>,
+    /// Highest epoch.
+    pub epochs: u32,
+}
+
+/// A p value, adjusted for having looked at many.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Adjusted {
+    /// After Holm: for a claim about this single cell.
+    pub holm: f64,
+    /// After Benjamini and Hochberg: for the board as a whole.
+    pub benjamini_hochberg: f64,
+}
+
+/// Scores one cell. `baseline` is the same model's cell of the task without anchors.
+#[must_use]
+pub fn score_cell(
+    cell: &Cell<'_>,
+    baseline: Option<&Cell<'_>>,
+    bank: &Bank,
+    method: Method,
+) -> CellScore {
+    let anchored = cell.task.is_anchored();
+    let items: Vec<ItemScore> = bank
+        .items
+        .iter()
+        .map(|item| score_item(cell, baseline, item, method.index))
+        .collect();
+    let summary = |tier: Option<Tier>| {
+        let chosen: Vec<&ItemScore> = items
+            .iter()
+            .filter(|item| tier.is_none_or(|tier| item.tier == tier))
+            .collect();
+        (!chosen.is_empty()).then(|| {
+            if anchored {
+                TierScore {
+                    copies: copies(cell, tier),
+                    ..summarise(&chosen, method)
+                }
+            } else {
+                unanchored(&chosen)
+            }
+        })
+    };
+    let all = summary(None).unwrap_or_else(|| unanchored(&[]));
+    let tiers = Tier::iter()
+        .filter_map(|tier| Some((tier, summary(Some(tier))?)))
+        .collect();
+    let mut contradictions = 0;
+    let mut comparisons = 0;
+    let mut losses: BTreeMap<Loss, usize> = BTreeMap::new();
+    for sample in &cell.samples {
+        if let Outcome::Lost(loss) = sample.outcome {
+            *losses.entry(loss).or_default() += 1;
+        }
+        if sample.compares() {
+            comparisons += 1;
+            contradictions += usize::from(sample.contradicts());
+        }
+    }
+    let missing = never_asked(cell, bank);
+    if missing > 0 {
+        *losses.entry(Loss::NotAsked).or_default() += missing;
+    }
+    CellScore {
+        model: cell.model.clone(),
+        task: cell.task.name.clone(),
+        anchored,
+        method,
+        all,
+        adjusted: None,
+        tiers,
+        items,
+        contradictions,
+        comparisons,
+        samples: cell.samples.len() + missing,
+        losses,
+        other_wording: cell
+            .samples
+            .iter()
+            .filter(|sample| !sample.current_wording)
+            .count(),
+        settings: settings_of(cell),
+        epochs: cell.epochs(),
+    }
+}
+
+/// Items and conditions that were never asked.
+fn never_asked(cell: &Cell<'_>, bank: &Bank) -> usize {
+    // Every item is wanted once under every condition; further epochs are what was asked for.
+    let asked: BTreeSet<(&ItemId, Condition)> = cell
+        .samples
+        .iter()
+        .map(|sample| (&sample.slot.item, sample.slot.condition))
+        .collect();
+    bank.items
+        .iter()
+        .flat_map(|item| {
+            cell.task
+                .conditions
+                .iter()
+                .map(move |condition| (&item.id, *condition))
+        })
+        .filter(|pair| !asked.contains(pair))
+        .count()
+}
+
+/// Usable estimates of a tier that equal the anchor, and all under an anchor.
+fn copies(cell: &Cell<'_>, tier: Option<Tier>) -> (usize, usize) {
+    let mut copies = (0, 0);
+    for sample in &cell.samples {
+        if tier.is_none_or(|tier| sample.tier == tier)
+            && let (Outcome::Estimate(value), Some(anchor)) = (sample.outcome, sample.anchor)
+        {
+            copies.1 += 1;
+            copies.0 += usize::from((value - anchor).abs() <= anchor * 1e-9);
+        }
+    }
+    copies
+}
+
+fn score_item(
+    cell: &Cell<'_>,
+    baseline: Option<&Cell<'_>>,
+    item: &Item,
+    index: Index,
+) -> ItemScore {
+    let low = cell.estimates(item, Condition::Low);
+    let high = cell.estimates(item, Condition::High);
+    let unanchored =
+        baseline.map_or_else(Vec::new, |cell| cell.estimates(item, Condition::Unanchored));
+    let center = |values: &[f64]| (!values.is_empty()).then(|| index.center(values));
+    let anchor = |condition| cell.of(item, condition).first()?.anchor;
+    let shown = (anchor(Condition::Low), anchor(Condition::High));
+    let anchors = shown
+        .0
+        .zip(shown.1)
+        .filter(|_| !low.is_empty() && !high.is_empty());
+    let none = center(&unanchored);
+    let halves = match (anchors, none) {
+        (Some(anchors), Some(none)) => (
+            half(index.center(&low), none, anchors.0, anchors),
+            half(index.center(&high), none, anchors.1, anchors),
+        ),
+        _ => (None, None),
+    };
+    let spread =
+        anchors.map(|anchors| Spread::of(&low, &high, |low, high| index.of(low, high, anchors)));
+    ItemScore {
+        item: item.id.clone(),
+        tier: item.tier,
+        anchors: shown,
+        low: center(&low),
+        high: center(&high),
+        none,
+        epochs: (low.len(), high.len()),
+        index: spread.as_ref().map(|spread| spread.value),
+        spread,
+        halves,
+        p: (low.len() >= TESTABLE && high.len() >= TESTABLE)
+            .then(|| two_sample(&low, &high))
+            .flatten(),
+        noise: anchors.and_then(|anchors| item_noise(&low, &high, anchors)),
+    }
+}
+
+/// Whether enough items are usable: at least 80 %.
+fn covered(usable: usize, items: usize) -> bool {
+    usable > 0 && usable * 5 >= items * COVERAGE_FIFTHS
+}
+
+fn summarise(items: &[&ItemScore], method: Method) -> TierScore {
+    let usable: Vec<&ItemScore> = items
+        .iter()
+        .copied()
+        .filter(|item| match method.index {
+            Index::Raw => item.p.is_some(),
+            _ => item.index.is_some(),
+        })
+        .collect();
+    let mut score = TierScore {
+        items: items.len(),
+        usable: usable.len(),
+        backlash: usable
+            .iter()
+            .filter(|item| item.index.is_some_and(|index| index < BACKLASH))
+            .count(),
+        moved: usable
+            .iter()
+            .filter(|item| item.index.is_some_and(|index| index != 0.0))
+            .count(),
+        ..unanchored(&[])
+    };
+    if !covered(usable.len(), items.len()) {
+        let needed = (items.len() * COVERAGE_FIFTHS).div_ceil(5);
+        let epochs = match method.index {
+            Index::Raw => format!(" with {TESTABLE} epochs a side"),
+            _ => String::new(),
+        };
+        score.why = Some(format!(
+            "{} of {} items usable{epochs}; at least {needed} are needed",
+            usable.len(),
+            items.len(),
+        ));
+        return score;
+    }
+    if method.index == Index::Raw {
+        let beyond = usable
+            .iter()
+            .filter(|item| item.p.is_some_and(|p| p < LEVEL))
+            .count();
+        #[expect(clippy::cast_precision_loss, reason = "counts of items")]
+        let share = beyond as f64 / usable.len() as f64;
+        score.index = Some(share);
+        score.interval = Some(wilson(beyond, usable.len()));
+        return score;
+    }
+    let spreads: Vec<Spread> = usable
+        .iter()
+        .filter_map(|item| item.spread.clone())
+        .collect();
+    let values: Vec<f64> = spreads.iter().map(|spread| spread.value).collect();
+    let statistics = |values: &[f64]| {
+        let (mut sum, mut sizes) = (0.0, 0.0);
+        for value in values {
+            sum += value;
+            sizes += value.abs();
+        }
+        #[expect(clippy::cast_precision_loss, reason = "the number of items")]
+        let n = values.len() as f64;
+        [sum / n, sizes / n]
+    };
+    let [index, sensitivity] = statistics(&values);
+    let intervals = (values.len() > 1)
+        .then(|| bootstrap_columns([&spreads], method.interval, |[values]| statistics(values)));
+    score.index = Some(index);
+    score.interval = intervals.map(|[index, _]| index);
+    score.median = median(&values);
+    // Without its sign an index says nothing about the side of zero.
+    score.p = (method.index != Index::AIndex)
+        .then(|| sign_flip(&values))
+        .flatten();
+    score.sensitivity = Some(sensitivity);
+    score.sensitivity_interval = intervals.map(|[_, sensitivity]| sensitivity);
+    let noises: Vec<ItemNoise> = usable.iter().filter_map(|item| item.noise).collect();
+    score.noise = (method.index == Index::LogAi)
+        .then(|| split(sensitivity, &noises))
+        .flatten();
+    score.halves = (method.index == Index::Ai).then(|| {
+        let side = |of: fn(&ItemScore) -> Option<f64>| {
+            let values: Vec<Spread> = usable
+                .iter()
+                .filter_map(|item| of(item))
+                .map(Spread::from)
+                .collect();
+            (values.len() > 1).then(|| {
+                let [interval] =
+                    bootstrap_columns([&values], method.interval, |[values]| [mean(values)]);
+                let plain: Vec<f64> = values.iter().map(|item| item.value).collect();
+                Mean {
+                    value: mean(&plain),
+                    interval,
+                    n: values.len(),
+                }
+            })
+        };
+        (side(|item| item.halves.0), side(|item| item.halves.1))
+    });
+    score
+}
+
+/// Counts of items without anchors, and nothing else.
+fn unanchored(items: &[&ItemScore]) -> TierScore {
+    TierScore {
+        items: items.len(),
+        usable: items.iter().filter(|item| item.none.is_some()).count(),
+        index: None,
+        interval: None,
+        median: None,
+        p: None,
+        sensitivity: None,
+        sensitivity_interval: None,
+        noise: None,
+        halves: None,
+        backlash: 0,
+        moved: 0,
+        copies: (0, 0),
+        why: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::index::log_ratio;
+    use super::super::stats::bootstrap;
+    use super::*;
+
+    #[test]
+    fn wobble_around_nothing_is_no_bias_unless_negatives_are_clamped() {
+        let values: Vec<f64> = (0..40)
+            .map(|n| {
+                let up = if n % 2 == 0 { 1.3 } else { 1.0 / 1.3 };
+                log_ratio(100.0, 100.0 * up, 40.0, 250.0)
+            })
+            .collect();
+        let interval = bootstrap(&values, IntervalMethod::Percentile);
+        assert!(interval.low < 0.0 && interval.high > 0.0);
+        assert!(sign_flip(&values).unwrap() > 0.5);
+        // The post's first mistake: without the downs the wobble looks like a pull, clear of zero.
+        let clamped: Vec<f64> = values.iter().map(|value| value.max(0.0)).collect();
+        assert!(bootstrap(&clamped, IntervalMethod::Percentile).low > 0.04);
+    }
+
+    #[test]
+    fn coverage_is_thirty_two_of_forty() {
+        assert!(covered(32, 40));
+        assert!(!covered(31, 40));
+        assert!(!covered(0, 0));
+    }
+}

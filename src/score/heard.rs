@@ -1,0 +1,164 @@
+//! What the scores need of a stored line, and how its reply was read.
+
+use std::collections::HashSet;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use super::samples::turn_of;
+use crate::bank::Bank;
+use crate::domain::{
+    Condition, Conversation, ErrorClass, ItemId, ModelName, Reading, SampleKey, Slot, Status,
+    TaskName, TokenCounts,
+};
+use crate::parse::{Question, read_reply};
+use crate::store::{Cost, Record, Sent};
+use crate::task::{Part, Task, Tasks};
+
+/// A stored line without the texts that are not needed once they are read: a large store fits into memory.
+///
+/// The fields are those of [`Record`].
+#[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "see the record")]
+pub struct Heard {
+    pub key: SampleKey,
+    pub model: ModelName,
+    pub task: TaskName,
+    pub item: ItemId,
+    pub condition: Condition,
+    pub anchor: Option<f64>,
+    pub epoch: u32,
+    pub turn: u32,
+    pub attempt: u32,
+    pub conversation: Arc<Conversation>,
+    pub sent: Arc<Sent>,
+    pub status: Status,
+    pub error: Option<ErrorClass>,
+    /// Kept only where a later ask of the task may repeat it.
+    pub text: Option<Arc<str>>,
+    pub returned_model: Option<Arc<str>>,
+    pub tokens: TokenCounts,
+    pub batch: Option<Arc<str>>,
+    pub cost: Cost,
+    pub request_id: Option<Arc<str>>,
+    /// Start of the call, RFC 3339.
+    pub started: Arc<str>,
+    /// How the reply was read, if there was one and its task and question are known.
+    pub reading: Option<Reading>,
+}
+
+impl Heard {
+    /// Reads the reply of a line.
+    #[must_use]
+    pub fn new(record: Record, bank: &Bank, tasks: &Tasks) -> Self {
+        let task = tasks.get(record.task.as_str());
+        let reading = match (task, bank.get(&record.item)) {
+            (Some(task), Some(item)) if record.status.is_answer() => {
+                let question = Question {
+                    unit: &item.unit,
+                    anchor: record.anchor,
+                    comparison: turn_of(task, Part::Comparison) == Some(record.turn),
+                };
+                Some(read_reply(&record.full_text(), &question))
+            }
+            _ => None,
+        };
+        let repeated = task.is_some_and(|task| Task::asks(task).count() > 1);
+        Self {
+            key: record.key,
+            model: record.model,
+            task: record.task,
+            item: record.item,
+            condition: record.condition,
+            anchor: record.anchor,
+            epoch: record.epoch,
+            turn: record.turn,
+            attempt: record.attempt,
+            conversation: record.conversation,
+            sent: Arc::new(record.sent),
+            status: record.status,
+            error: record.error.map(|error| error.class),
+            text: record.text.filter(|_| repeated).map(Arc::from),
+            returned_model: record.returned_model.map(Arc::from),
+            tokens: record.tokens,
+            batch: record.batch.map(Arc::from),
+            cost: record.cost_usd,
+            request_id: record.request_id.map(Arc::from),
+            started: record.clock.started.into(),
+            reading,
+        }
+    }
+
+    /// Whether it was made of this record.
+    #[must_use]
+    pub fn is_of(&self, record: &Record) -> bool {
+        (&self.key, self.turn, self.attempt, &*self.started)
+            == (
+                &record.key,
+                record.turn,
+                record.attempt,
+                record.clock.started.as_str(),
+            )
+            && self.model == record.model
+            && self.request_id.as_deref() == record.request_id.as_deref()
+    }
+
+    /// The place of the sample in its cell.
+    #[must_use]
+    pub fn slot(&self) -> Slot {
+        Slot {
+            task: self.task.clone(),
+            item: self.item.clone(),
+            condition: self.condition,
+            epoch: self.epoch,
+        }
+    }
+}
+
+/// What many lines have in common, held once.
+#[derive(Debug, Default)]
+pub struct Pool {
+    models: HashSet<ModelName>,
+    tasks: HashSet<TaskName>,
+    items: HashSet<ItemId>,
+    keys: HashSet<SampleKey>,
+    texts: HashSet<Arc<str>>,
+    conversations: HashSet<Arc<Conversation>>,
+    sent: Vec<Arc<Sent>>,
+}
+
+/// Settings that are looked through for equal ones; seeds make more of them than that.
+const RECENT: usize = 64;
+
+impl Pool {
+    /// Lets a line share what an earlier one holds too.
+    pub fn share(&mut self, line: &mut Heard) {
+        shared(&mut self.models, &mut line.model);
+        shared(&mut self.tasks, &mut line.task);
+        shared(&mut self.items, &mut line.item);
+        shared(&mut self.keys, &mut line.key);
+        shared(&mut self.conversations, &mut line.conversation);
+        for text in [&mut line.returned_model, &mut line.batch]
+            .into_iter()
+            .flatten()
+        {
+            shared(&mut self.texts, text);
+        }
+        let recent = self.sent.len().saturating_sub(RECENT);
+        match self.sent[recent..]
+            .iter()
+            .find(|known| **known == line.sent)
+        {
+            Some(known) => line.sent = Arc::clone(known),
+            None => self.sent.push(Arc::clone(&line.sent)),
+        }
+    }
+}
+
+fn shared<T: Clone + Eq + Hash>(known: &mut HashSet<T>, value: &mut T) {
+    match known.get(value) {
+        Some(same) => *value = same.clone(),
+        None => {
+            known.insert(value.clone());
+        }
+    }
+}

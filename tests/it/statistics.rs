@@ -1,0 +1,256 @@
+//! Do the intervals and tests keep what they promise? Boards with a known truth.
+
+use rand::rngs::ChaCha12Rng;
+use rand::{RngExt, SeedableRng};
+use wheel::score::stats::{IntervalMethod, Spread, bootstrap_columns, mean, sign_flip};
+use wheel::score::{Index, Interval};
+
+use super::support::Folder;
+
+/// A standard normal number (Box & Muller 1958).
+fn normal(rng: &mut ChaCha12Rng) -> f64 {
+    let radius = (-2.0 * (1.0 - rng.random::<f64>()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * rng.random::<f64>()).cos()
+}
+
+/// Forty questions whose pull lies around a mean, each asked so often under both anchors, with log-normal noise.
+fn board(rng: &mut ChaCha12Rng, pull: f64, between: f64, noise: f64, epochs: usize) -> Vec<Spread> {
+    let anchors = (40.0_f64, 250.0_f64);
+    (0..40)
+        .map(|_| {
+            let pull = pull + between * normal(rng);
+            let mut ask = |anchor: f64| -> Vec<f64> {
+                (0..epochs)
+                    .map(|_| {
+                        100.0_f64.powf(1.0 - pull) * anchor.powf(pull) * (noise * normal(rng)).exp()
+                    })
+                    .collect()
+            };
+            let (low, high) = (ask(anchors.0), ask(anchors.1));
+            Spread::of(&low, &high, |low, high| Index::LogAi.of(low, high, anchors))
+        })
+        .collect()
+}
+
+/// Share of 500 boards whose interval holds the truth.
+fn coverage(seed: u64, between: f64, noise: f64, epochs: usize, method: IntervalMethod) -> f64 {
+    const TRUTH: f64 = 0.3;
+    let mut rng = ChaCha12Rng::seed_from_u64(seed);
+    let held = (0..500)
+        .filter(|_| {
+            let items = board(&mut rng, TRUTH, between, noise, epochs);
+            let [Interval { low, high }] =
+                bootstrap_columns([&items], method, |[values]| [mean(values)]);
+            (low..=high).contains(&TRUTH)
+        })
+        .count();
+    f64::from(u32::try_from(held).unwrap()) / 500.0
+}
+
+#[test]
+fn intervals_cover_the_truth_as_often_as_they_say() {
+    for (between, noise, epochs, method) in [
+        // Questions that differ, questions that only wobble, and both; one epoch and several.
+        (0.2, 0.0, 1, IntervalMethod::Percentile),
+        (0.2, 0.3, 1, IntervalMethod::Percentile),
+        (0.0, 0.3, 4, IntervalMethod::Percentile),
+        (0.2, 0.3, 4, IntervalMethod::Percentile),
+        (0.2, 0.3, 4, IntervalMethod::Bca),
+    ] {
+        let held = coverage(7, between, noise, epochs, method);
+        assert!(
+            (0.93..=0.97).contains(&held),
+            "between {between}, noise {noise}, epochs {epochs}, {method}: {held}"
+        );
+    }
+}
+
+#[test]
+fn boards_without_pull_are_called_pulled_as_seldom_as_promised() {
+    let mut rng = ChaCha12Rng::seed_from_u64(11);
+    let alarms = (0..1000)
+        .filter(|_| {
+            let values: Vec<f64> = board(&mut rng, 0.0, 0.0, 0.3, 1)
+                .iter()
+                .map(|item| item.value)
+                .collect();
+            sign_flip(&values).unwrap() < 0.05
+        })
+        .count();
+    assert!((30..=57).contains(&alarms), "{alarms} of 1,000");
+}
+
+#[test]
+fn noise_is_told_from_pull() {
+    let folder = Folder::new();
+    for model in ["scripted/pull=0,noise=0.4", "scripted/pull=0.5,noise=0.2"] {
+        folder
+            .wheel(&format!(
+                "run --task classic --epochs 5 --quiet --model {model}"
+            ))
+            .expect(0);
+    }
+    let cells = folder.wheel("score --json").expect(0).json()["cells"].clone();
+    let value = |cell: usize, name: &str| cells[cell][name].as_f64().unwrap();
+    // Without pull the interval holds 0, the test is silent, and noise explains the sensitivity.
+    assert!(value(0, "low") < 0.0 && value(0, "high") > 0.0, "{cells}");
+    assert!(value(0, "p") > 0.05);
+    let (sensitivity, noise) = (value(0, "sensitivity"), value(0, "noise"));
+    assert!(
+        sensitivity > 0.05 && (noise / sensitivity - 1.0).abs() < 0.2,
+        "{noise} of {sensitivity}"
+    );
+    assert!(value(0, "pull") < 0.6 * sensitivity);
+    assert!(value(0, "index").abs() < value(0, "noise_floor"));
+    // Expected size: 2 epochs means of 5 on either side, so √(2/π) · √(2/5) · 0.4 / ln 6.25.
+    let expected = (2.0 / std::f64::consts::PI).sqrt() * 0.4_f64.sqrt() * 0.4 / 6.25_f64.ln();
+    assert!(
+        (noise / expected - 1.0).abs() < 0.1,
+        "{noise} for {expected}"
+    );
+    // With pull most of the sensitivity is pull.
+    assert!(
+        (value(1, "pull") - 0.5).abs() < 0.03,
+        "{}",
+        value(1, "pull")
+    );
+    assert!(value(1, "low") > 0.4 && value(1, "p") < 0.001);
+    assert_eq!(value(1, "noise_items"), 40.0);
+}
+
+#[test]
+fn other_indices_come_from_the_same_replies() {
+    let folder = Folder::new();
+    folder
+        .wheel("run --task classic --task baseline --quiet --model scripted/pull=0.5")
+        .expect(0);
+    let cell = |flags: &str| {
+        let scores = folder
+            .wheel(&format!("score --json {flags}"))
+            .expect(0)
+            .json();
+        let cells = scores["cells"].as_array().unwrap().clone();
+        cells
+            .into_iter()
+            .find(|cell| cell["task"] == "classic")
+            .unwrap()
+    };
+    let log = cell("");
+    assert_eq!(log["index_name"], "log_ai");
+    let linear = cell("--index ai");
+    // Estimates are geometric means of reference and anchor: (√2.5 − 1/√2.5) / (2.5 − 1/2.5), but for rounded anchors.
+    let wanted = (2.5_f64.sqrt() - 1.0 / 2.5_f64.sqrt()) / (2.5 - 0.4);
+    assert!(
+        (linear["index"].as_f64().unwrap() - wanted).abs() < 0.01,
+        "{}",
+        linear["index"]
+    );
+    let half = |name: &str| linear[name]["value"].as_f64().unwrap();
+    assert!((half("low_half") - (1.0 - 1.0 / 2.5_f64.sqrt()) / 0.6).abs() < 0.01);
+    assert!((half("high_half") - (2.5_f64.sqrt() - 1.0) / 1.5).abs() < 0.01);
+    assert_eq!(linear["low_half"]["n"], 40);
+    let absolute = cell("--index a_index");
+    let same = absolute["index"].as_f64().unwrap() - linear["index"].as_f64().unwrap();
+    assert!(same.abs() < 1e-12);
+    assert!(absolute["p"].is_null());
+    let raw = cell("--index raw");
+    assert!(raw["index"].is_null());
+    assert!(
+        raw["why"].as_str().unwrap().contains("4 epochs"),
+        "{}",
+        raw["why"]
+    );
+    let item = &raw["by_item"][0];
+    let difference =
+        item["estimate_high"].as_f64().unwrap() - item["estimate_low"].as_f64().unwrap();
+    assert!((item["index"].as_f64().unwrap() - difference).abs() < 1e-9 * difference);
+    folder
+        .wheel("run --task classic --epochs 4 --quiet --model scripted/pull=0.5")
+        .expect(0);
+    assert_eq!(cell("--index raw")["index"], 1.0);
+    for (index, title) in [
+        ("log_ai", "## Anchoring index\n"),
+        ("ai", "Jacowitz"),
+        ("a_index", "A-index"),
+        ("raw", "raw difference"),
+    ] {
+        folder
+            .wheel(&format!(
+                "leaderboard --index {index} --interval bca --out {index}"
+            ))
+            .expect(0);
+        let board = folder.read(&format!("{index}/wheel.md"));
+        assert!(board.contains(title), "{board}");
+        assert!(board.contains(&format!("--index {index} --interval bca")));
+    }
+    folder
+        .wheel("score --index best")
+        .expect(2)
+        .says(&["log_ai", "a_index"]);
+}
+
+#[test]
+fn two_models_two_tasks_and_two_stores_are_compared_by_question() {
+    let folder = Folder::new();
+    for (model, tasks, store) in [
+        (
+            "scripted/pull=0.5,noise=0.1",
+            "--task classic --task ticket",
+            "runs",
+        ),
+        (
+            "scripted/pull=0.3,noise=0.1",
+            "--task classic --task ticket",
+            "runs",
+        ),
+        ("scripted/pull=0.5,noise=0.1", "--task classic", "later"),
+    ] {
+        folder
+            .wheel(&format!(
+                "run --quiet --epochs 2 --model {model} {tasks} --store {store}"
+            ))
+            .expect(0);
+    }
+    let (a, b) = ("scripted/pull=0.5,noise=0.1", "scripted/pull=0.3,noise=0.1");
+    let found = folder
+        .wheel(&format!("compare {a} {b} --json"))
+        .expect(0)
+        .json();
+    let contrasts = found["contrasts"].as_array().unwrap();
+    assert_eq!(contrasts.len(), 2);
+    for contrast in contrasts {
+        let value = |name: &str| contrast[name].as_f64().unwrap();
+        assert!((value("difference") + 0.2).abs() < 0.04, "{contrast}");
+        assert!(value("low") < -0.2 + 0.04 && value("high") < 0.0);
+        assert!(value("p") < 0.001 && value("p_holm") >= value("p"));
+        assert_eq!(contrast["n"], 40);
+        assert_eq!(contrast["by_item"].as_array().unwrap().len(), 40);
+    }
+    let tasks = folder
+        .wheel(&format!("compare classic ticket --model {a} --json"))
+        .expect(0)
+        .json();
+    assert!(
+        tasks["contrasts"][0]["p"].as_f64().unwrap() > 0.01,
+        "{tasks}"
+    );
+    let stores = folder
+        .wheel("compare runs later --task classic --json")
+        .expect(0)
+        .json();
+    // The same samples in both stores.
+    assert_eq!(stores["contrasts"][0]["difference"], 0.0);
+    assert_eq!(stores["contrasts"][0]["p"], 1.0);
+    folder
+        .wheel(&format!("compare {a} {b}"))
+        .expect(0)
+        .prints(&[
+            "difference [95 %]",
+            "the questions that differ most",
+            "p (Holm)",
+        ]);
+    folder
+        .wheel(&format!("compare {a} nobody"))
+        .expect(2)
+        .says(&["nobody", "there are"]);
+}
