@@ -1,7 +1,7 @@
 //! What every verb that scores starts from: the store, read once, with the questions and tasks it is scored by.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::Args;
@@ -11,9 +11,9 @@ use strum::VariantNames;
 use super::workspace::{QuestionArgs, StoreArgs, TaskArgs, check_tasks, unknown};
 use super::{CliError, output};
 use crate::bank::Bank;
-use crate::domain::ModelName;
+use crate::domain::{ModelName, SampleKey};
 use crate::score::{Heard, Index, IntervalMethod, Method, Pool, Scores, score};
-use crate::store::{self, Fingerprint};
+use crate::store::{self, Fingerprint, Record};
 use crate::task::Tasks;
 
 /// Where the evidence lies.
@@ -66,6 +66,7 @@ pub(super) struct Evidence {
     pub(super) lines: usize,
     /// Versions of the program that asked.
     pub(super) versions: BTreeSet<String>,
+    store: PathBuf,
 }
 
 impl EvidenceArgs {
@@ -97,10 +98,11 @@ impl EvidenceArgs {
             fingerprint: String::new(),
             lines: 0,
             versions: BTreeSet::new(),
+            store: store.to_owned(),
         };
         let mut fingerprint = Fingerprint::default();
         let mut pool = Pool::default();
-        let read = |record: store::Record| {
+        let read = |record: Record| {
             let said = Fingerprint::of(&record);
             let version = record.wheel.clone();
             (
@@ -145,6 +147,17 @@ fn on_all_cores<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, CliError>
 }
 
 impl Evidence {
+    /// Every stored record with its texts, by sample.
+    pub(super) fn records(&self) -> Result<HashMap<SampleKey, Vec<Record>>, CliError> {
+        let read = || store::read_all(&self.store, |record| record);
+        let (records, _) = on_all_cores(read)?.map_err(CliError::failed)?;
+        let mut by_key: HashMap<SampleKey, Vec<Record>> = HashMap::new();
+        for record in records {
+            by_key.entry(record.key.clone()).or_default().push(record);
+        }
+        Ok(by_key)
+    }
+
     /// Keeps the lines of the named models and tasks; all if none is named.
     fn select(&mut self, models: &[String], tasks: &[String]) -> Result<(), CliError> {
         let known: BTreeSet<ModelName> = self.heard.iter().map(|line| line.model.clone()).collect();

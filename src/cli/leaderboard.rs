@@ -7,12 +7,12 @@ use clap::Args as ClapArgs;
 
 use super::evidence::{Evidence, EvidenceArgs, MethodArgs};
 use super::{CliError, Exit, output};
-use crate::publish::{BoardSource, board};
-use crate::score::Method;
+use crate::publish::{BoardSource, Page, SiteSource, board, site};
+use crate::score::{Method, Scores, cells};
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Examples:\n  wheel leaderboard\n  wheel leaderboard --store shared-runs --out boards\n  wheel leaderboard --index ai --out boards-linear"
+    after_help = "Examples:\n  wheel leaderboard\n  wheel leaderboard --store shared-runs --out boards\n  wheel leaderboard --index ai --out boards-linear\n  wheel leaderboard --html site"
 )]
 pub(super) struct Args {
     #[command(flatten)]
@@ -22,10 +22,20 @@ pub(super) struct Args {
     /// Folder to write to
     #[arg(long, value_name = "DIR", default_value = "leaderboards")]
     out: PathBuf,
+    /// Write a site of static pages to this folder instead: the board, one page a model, every prompt and reply
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    html: Option<PathBuf>,
 }
 
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let evidence = args.evidence.load(&[], &[])?;
+    if let Some(folder) = &args.html {
+        for (name, text) in pages(&evidence, args.method.method())? {
+            replace(&folder.join(name), &text)?;
+        }
+        output::result(&folder.join("index.html").display().to_string())?;
+        return Ok(Exit::Done);
+    }
     let text = markdown(&evidence, args.method.method())?;
     let path = args.out.join("wheel.md");
     replace(&path, &text)?;
@@ -35,19 +45,44 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
 
 /// The board as markdown.
 pub(super) fn markdown(evidence: &Evidence, method: Method) -> Result<String, CliError> {
-    Ok(board(&BoardSource {
-        scores: &evidence.scores(method)?,
+    Ok(board(&source(evidence, &evidence.scores(method)?)))
+}
+
+fn source<'a>(evidence: &'a Evidence, scores: &'a Scores) -> BoardSource<'a> {
+    BoardSource {
+        scores,
         bank: &evidence.bank,
         tasks: &evidence.tasks,
         store_fingerprint: &evidence.fingerprint,
         lines: evidence.lines,
         versions: &evidence.versions,
-    }))
+    }
+}
+
+/// The board as pages of a site.
+pub(super) fn pages(evidence: &Evidence, method: Method) -> Result<Vec<Page>, CliError> {
+    let scores = evidence.scores(method)?;
+    let (cells, _) = cells(&evidence.heard, &evidence.bank, &evidence.tasks);
+    let records = evidence.records()?;
+    let pages = site(&SiteSource {
+        board: source(evidence, &scores),
+        cells: &cells,
+        record: &|sample| {
+            let same = records.get(&sample.record.key)?;
+            same.iter()
+                .find(|record| sample.record.is_of(record))
+                .cloned()
+        },
+    });
+    pages.map_err(CliError::failed)
 }
 
 /// Replaces a file as a whole: a reader sees the old board or the new one.
 pub(super) fn replace(path: &Path, text: &str) -> Result<(), CliError> {
-    let folder = path.parent().unwrap_or(Path::new("."));
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
     let failed = |error: std::io::Error| {
         CliError::Failed(format!("cannot write {}: {error}", path.display()))
     };

@@ -6,6 +6,7 @@ mod compare;
 mod completions;
 mod error;
 mod evidence;
+mod export;
 mod init;
 mod leaderboard;
 mod merge;
@@ -13,10 +14,12 @@ mod models;
 mod output;
 mod parse;
 mod questions;
+mod report;
 mod run;
 mod score;
 mod show;
 mod tasks;
+mod verify;
 mod workspace;
 
 pub use error::{CliError, Exit};
@@ -49,8 +52,14 @@ enum Verb {
     Score(score::Args),
     /// Write the boards
     Leaderboard(leaderboard::Args),
+    /// Report on one model: where it is pulled, by tier and by question
+    Report(report::Args),
     /// Compare two models, tasks or stores, paired by question
     Compare(compare::Args),
+    /// Check a published board or site against its store
+    Verify(verify::Args),
+    /// Write scores and samples for other programs
+    Export(export::Args),
     /// Show one sample: the prompt as sent, the raw reply, how it was read
     Show(show::Args),
     /// Read replies from JSON lines
@@ -89,6 +98,9 @@ pub fn main() -> std::process::ExitCode {
         Verb::Run(args) => run::run(&args),
         Verb::Score(args) => score::run(&args),
         Verb::Leaderboard(args) => leaderboard::run(&args),
+        Verb::Report(args) => report::run(&args),
+        Verb::Verify(args) => verify::run(&args),
+        Verb::Export(args) => export::run(&args),
         Verb::Compare(args) => compare::run(&args),
         Verb::Show(args) => show::run(&args),
         Verb::Parse(args) => parse::run(&args),

@@ -1,14 +1,24 @@
-//! Scores as people and programs read them: terminal tables, JSON, markdown boards.
+//! Scores as people and programs read them: terminal tables, JSON, CSV, markdown, HTML.
 //!
 //! Knows nothing of how a number was computed. Digits, order and ties are fixed: the same scores give the same bytes.
 
 mod board;
+mod document;
 mod format;
 mod json;
 mod markdown;
+mod report;
+mod site;
+mod tables;
 mod terminal;
+mod verify;
 
-pub use board::{BoardSource, board};
+pub use board::{BoardSource, MADE_BY, board};
+pub use document::{Block, Entry, Heading, markdown};
 pub use format::two;
 pub use json::scores_json;
+pub use report::{ReportSource, report};
+pub use site::{Page, SiteSource, document_html, site};
+pub use tables::{Table, cells_rows, items_rows, samples_rows};
 pub use terminal::{cells_table, contrasts_table, models_table, plain_table};
+pub use verify::{Mismatch, around_difference, mismatches};

@@ -73,7 +73,8 @@ pub struct Cell<'a> {
 
 impl Cell<'_> {
     /// The samples of an item under a condition.
-    pub(super) fn of(&self, item: &Item, condition: Condition) -> &[CellSample<'_>] {
+    #[must_use]
+    pub fn of(&self, item: &Item, condition: Condition) -> &[CellSample<'_>] {
         let wanted = (&item.id, condition);
         let place =
             |sample: &CellSample<'_>| (&sample.slot.item, sample.slot.condition).cmp(&wanted);

@@ -3,11 +3,13 @@
 mod bank_cases;
 mod batches;
 mod boards;
+mod browser;
 mod clocks;
 mod command_line;
 mod dialects;
 #[cfg(feature = "engine")]
 mod engine;
+mod exports;
 mod faults;
 mod faulty;
 #[cfg(feature = "engine")]
@@ -21,6 +23,7 @@ mod reading;
 mod reply_cases;
 mod servers;
 mod shards;
+mod site;
 mod statistics;
 mod store;
 mod support;

@@ -5,6 +5,7 @@ mod ranks;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::document::{Block, markdown};
 use super::format::{UNKNOWN, UNSCORED, losses, whole_with_interval, with_interval};
 use super::markdown::{Align, table};
 use crate::bank::Bank;
@@ -43,7 +44,9 @@ pub fn board(source: &BoardSource<'_>) -> String {
     out.push_str(&board.intro());
     out.push_str(&format!("\n## {}\n\n", source.scores.method.index.title()));
     out.push_str(&board.main_table());
-    out.push_str(&board.marks_legend());
+    for mark in marks(source.scores) {
+        out.push_str(&format!("\n{}", markdown(&[mark])));
+    }
     out.push_str(&board.halves());
     out.push_str("\n## Ranks by resistance\n\nResistance is 1 − |anchoring index|: higher is better. Models are ranked within each task; equal ones share the better place.\n");
     out.push_str(&board.ranks());
@@ -160,15 +163,13 @@ impl<'a> Board<'a> {
             .iter()
             .map(|model| {
                 let mut row = vec![
-                    format!("{}{}", model.model, self.marks(&model.model)),
-                    accuracy(model),
-                    model.median_output_tokens.map_or_else(
-                        || UNKNOWN.to_owned(),
-                        |tokens| {
-                            let text = whole_with_interval(tokens, model.tokens_interval);
-                            format!("{text} n={}", model.tokens_n)
-                        },
+                    format!(
+                        "{}{}",
+                        model.model,
+                        marks_of(self.source.scores, &model.model)
                     ),
+                    accuracy(model),
+                    tokens(model),
                 ];
                 row.extend(self.anchored.iter().map(|task| {
                     self.cell(&model.model, task)
@@ -202,27 +203,6 @@ impl<'a> Board<'a> {
             "\nThe people's 0.49 is a rough yardstick, not a like-for-like score: Jacowitz & Kahneman (1995) used other questions, anchors taken from \
              other people's guesses, and a linear scale.\n",
         );
-        out
-    }
-
-    /// Superscript marks of a model, explained below the table.
-    fn marks(&self, model: &'a ModelName) -> String {
-        let mut marks = String::new();
-        for (mark, has, _) in MARKS {
-            if self.own_cells(model).any(|(_, cell)| has(cell)) {
-                marks.push_str(mark);
-            }
-        }
-        marks
-    }
-
-    fn marks_legend(&self) -> String {
-        let mut out = String::new();
-        for (mark, has, meaning) in MARKS {
-            if self.cells.values().any(|cell| has(cell)) {
-                out.push_str(&format!("\n{mark} {meaning}\n"));
-            }
-        }
         out
     }
 
@@ -305,14 +285,14 @@ const MARKS: [Mark; 4] = [
     ),
 ];
 
-fn index_text(cell: &CellScore) -> String {
+pub(super) fn index_text(cell: &CellScore) -> String {
     match cell.all.index {
         Some(index) => with_interval(index, cell.all.interval),
         None => format!("{UNSCORED} n={} of {}", cell.all.usable, cell.all.items),
     }
 }
 
-fn accuracy(model: &ModelScore) -> String {
+pub(super) fn accuracy(model: &ModelScore) -> String {
     match model.accuracy {
         None => UNKNOWN.to_owned(),
         Some((right, n)) => {
@@ -321,4 +301,55 @@ fn accuracy(model: &ModelScore) -> String {
             format!("{} n={n}", with_interval(share, model.accuracy_interval))
         }
     }
+}
+
+/// The median of the tokens of a one-line answer.
+pub(super) fn tokens(model: &ModelScore) -> String {
+    model.median_output_tokens.map_or_else(
+        || UNKNOWN.to_owned(),
+        |tokens| {
+            let text = whole_with_interval(tokens, model.tokens_interval);
+            format!("{text} n={}", model.tokens_n)
+        },
+    )
+}
+
+/// What the board shows, as plain text.
+pub(super) fn intro(source: &BoardSource<'_>) -> String {
+    Board::new(source).intro().replace("**", "")
+}
+
+/// Where the board comes from, as plain text.
+pub(super) fn provenance(source: &BoardSource<'_>) -> String {
+    let text = Board::new(source).provenance();
+    let lines: Vec<&str> = text
+        .lines()
+        .map(|line| line.trim_start_matches("- "))
+        .collect();
+    lines.join(" ").replace('`', "")
+}
+
+/// Superscript marks of a model.
+pub(super) fn marks_of(scores: &Scores, model: &ModelName) -> String {
+    MARKS
+        .iter()
+        .filter(|(_, has, _)| {
+            scores
+                .cells
+                .iter()
+                .any(|cell| cell.model == *model && has(cell))
+        })
+        .map(|(mark, ..)| *mark)
+        .collect()
+}
+
+/// What the marks mean that occur.
+pub(super) fn marks(scores: &Scores) -> Vec<Block> {
+    MARKS
+        .iter()
+        .filter(|(_, has, _)| scores.cells.iter().any(has))
+        .map(|(mark, _, meaning)| Block::Text {
+            text: format!("{mark} {meaning}"),
+        })
+        .collect()
 }

@@ -62,6 +62,20 @@ impl From<f64> for Spread {
 }
 
 impl Spread {
+    /// 95 % percentile interval over the epochs alone; `None` if nothing is known of them.
+    #[must_use]
+    pub fn interval(&self) -> Option<Interval> {
+        if self.deviations.is_empty() {
+            return None;
+        }
+        let mut sorted = self.deviations.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        Some(Interval {
+            low: self.value + quantile(&sorted, 0.025),
+            high: self.value + quantile(&sorted, 0.975),
+        })
+    }
+
     /// A statistic of the epochs under two conditions, each drawn with replacement.
     ///
     /// Needs at least one epoch on each side. With one on both sides there is nothing to draw.

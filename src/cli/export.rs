@@ -1,0 +1,74 @@
+//! `wheel export`: scores and samples for other programs.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Subcommand};
+
+use super::evidence::{EvidenceArgs, MethodArgs};
+use super::leaderboard::replace;
+use super::{CliError, Exit, output};
+use crate::publish::{cells_rows, items_rows, samples_rows};
+use crate::score::cells;
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// cells.csv, items.csv and samples.csv; the columns are described in docs/statistics.md
+    Csv(TableArgs),
+    /// The same tables as JSON lists
+    Json(TableArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  wheel export csv --out tables\n  wheel export json --out tables --index ai\n  duckdb -c \"select model, avg(\\\"index\\\") from 'tables/items.csv' group by model\""
+)]
+struct TableArgs {
+    /// Folder to write to
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    #[command(flatten)]
+    evidence: EvidenceArgs,
+    #[command(flatten)]
+    method: MethodArgs,
+    /// Only this model; repeat for more
+    #[arg(long = "model", value_name = "M")]
+    model: Vec<String>,
+    /// Only this task; repeat for more
+    #[arg(long = "task", value_name = "T")]
+    task: Vec<String>,
+}
+
+pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
+    match &args.what {
+        What::Csv(args) => tables(args, false),
+        What::Json(args) => tables(args, true),
+    }
+}
+
+fn tables(args: &TableArgs, as_json: bool) -> Result<Exit, CliError> {
+    let evidence = args.evidence.load(&args.model, &args.task)?;
+    let scores = evidence.scores(args.method.method())?;
+    let (samples, _) = cells(&evidence.heard, &evidence.bank, &evidence.tasks);
+    for (name, table) in [
+        ("cells", cells_rows(&scores)),
+        ("items", items_rows(&scores)),
+        ("samples", samples_rows(&samples)),
+    ] {
+        let (ending, text) = if as_json {
+            let text = serde_json::to_string_pretty(&table.json()).map_err(CliError::failed)?;
+            ("json", text + "\n")
+        } else {
+            ("csv", table.csv().map_err(CliError::failed)?)
+        };
+        let path = args.out.join(format!("{name}.{ending}"));
+        replace(&path, &text)?;
+        output::result(&path.display().to_string())?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,63 @@
+//! `wheel report`: one model, by tier and by question.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+
+use super::evidence::{EvidenceArgs, MethodArgs};
+use super::leaderboard::replace;
+use super::{CliError, Exit, output};
+use crate::publish::{ReportSource, document_html, markdown, report};
+use crate::score::cells;
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  wheel report --model gpt-5.4-nano\n  wheel report --model gpt-5.4-nano --html --out nano.html"
+)]
+pub(super) struct Args {
+    /// The model
+    #[arg(long, value_name = "M")]
+    model: String,
+    /// Only this task; repeat for more
+    #[arg(long = "task", value_name = "T")]
+    task: Vec<String>,
+    #[command(flatten)]
+    evidence: EvidenceArgs,
+    #[command(flatten)]
+    method: MethodArgs,
+    /// As a page of HTML rather than markdown
+    #[arg(long)]
+    html: bool,
+    /// File to write; otherwise it is printed
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
+    let evidence = args
+        .evidence
+        .load(std::slice::from_ref(&args.model), &args.task)?;
+    let scores = evidence.scores(args.method.method())?;
+    let (cells, _) = cells(&evidence.heard, &evidence.bank, &evidence.tasks);
+    let source = ReportSource {
+        scores: &scores,
+        cells: &cells,
+        bank: &evidence.bank,
+        link: &|_| None,
+    };
+    let blocks = report(&source, &args.model.as_str().into())
+        .expect("the selection holds samples of this model");
+    let text = if args.html {
+        document_html(&blocks).map_err(CliError::failed)?
+    } else {
+        markdown(&blocks)
+    };
+    match &args.out {
+        Some(path) => {
+            replace(path, &text)?;
+            output::result(&path.display().to_string())?;
+        }
+        None => output::result(text.trim_end())?,
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,476 @@
+//! The report of one model: where it is pulled, by tier and by question, and in plain words.
+
+use std::collections::BTreeMap;
+
+use strum::IntoEnumIterator;
+
+use super::document::{Block, Entry, columns};
+use super::format::{
+    UNKNOWN, UNSCORED, cost, losses, p_text, two, whole_with_interval, with_interval,
+};
+use crate::bank::{Bank, Item};
+use crate::domain::{
+    Comparison, Condition, ModelName, Tier, Tokens, Usd, grouped, round_significant,
+};
+use crate::score::cell::BACKLASH;
+use crate::score::stats::{RESAMPLES, SEED, median};
+use crate::score::{
+    Cell, CellSample, CellScore, Index, ItemScore, ModelScore, Outcome, Scores, TierScore,
+};
+
+/// How many of the largest swings stand in words.
+const SWINGS: usize = 5;
+
+/// What a report is made from.
+#[derive(Clone, Copy)]
+pub struct ReportSource<'a> {
+    /// The scores.
+    pub scores: &'a Scores,
+    /// The samples behind them.
+    pub cells: &'a [Cell<'a>],
+    /// The questions.
+    pub bank: &'a Bank,
+    /// Where a sample can be looked at within a site.
+    pub link: &'a dyn Fn(&CellSample<'_>) -> Option<String>,
+}
+
+/// The report; `None` if the model has no sample.
+#[must_use]
+pub fn report(source: &ReportSource<'_>, model: &ModelName) -> Option<Vec<Block>> {
+    let whole = source
+        .scores
+        .models
+        .iter()
+        .find(|score| score.model == *model)?;
+    let cells: Vec<(&CellScore, &Cell<'_>)> = source
+        .scores
+        .cells
+        .iter()
+        .filter(|cell| cell.model == *model)
+        .filter_map(|score| {
+            let cell = source
+                .cells
+                .iter()
+                .find(|cell| cell.model == score.model && cell.task.name == score.task)?;
+            Some((score, cell))
+        })
+        .collect();
+    let mut blocks = vec![
+        heading(1, format!("{model}: pulled where, and how far")),
+        text(intro(source.scores)),
+        heading(2, "At a glance"),
+        overview(&cells),
+        text(model_words(whole)),
+    ];
+    if cells.iter().any(|(score, _)| score.anchored) {
+        blocks.extend([heading(2, "By tier"), tiers(&cells)]);
+    }
+    for (score, cell) in cells.iter().filter(|(score, _)| score.anchored) {
+        blocks.extend(task(source, score, cell));
+    }
+    blocks.extend([
+        heading(2, "Lost samples"),
+        lost(&cells),
+        heading(2, "Tokens and cost"),
+        tokens(&cells),
+        text(format!(
+            "All answered calls of this model, earlier attempts included: {}.",
+            cost(whole.cost_computed, whole.cost_reported)
+        )),
+    ]);
+    Some(blocks)
+}
+
+fn heading(level: usize, text: impl Into<String>) -> Block {
+    Block::Heading {
+        level,
+        text: text.into(),
+    }
+}
+
+fn text(text: impl Into<String>) -> Block {
+    Block::Text { text: text.into() }
+}
+
+fn intro(scores: &Scores) -> String {
+    let index = match scores.method.index {
+        Index::LogAi => {
+            "ln(estimate after the high anchor / estimate after the low one) / ln(high anchor / low anchor), capped to [−1, 1]"
+        }
+        Index::Ai => {
+            "(median estimate after the high anchor − after the low one) / (high anchor − low anchor), after Jacowitz & Kahneman (1995)"
+        }
+        Index::AIndex => {
+            "|median estimate after the high anchor − after the low one| / |high anchor − low anchor|, which has no sign"
+        }
+        Index::Raw => {
+            "the median estimate after the high anchor − that after the low one, in the unit of the question; a cell is the share of questions whose difference is beyond chance"
+        }
+    };
+    format!(
+        "The index of a question is {index}: 0 = the anchor changed nothing, 1 = the estimate moved as much as the anchor, negative = pushed away. Intervals are 95 % {} \
+         bootstrap intervals over questions and their epochs ({RESAMPLES} resamples, seed {SEED}); that of one question is over its epochs alone, and unknown ({UNKNOWN}) with one.",
+        scores.method.interval
+    )
+}
+
+fn overview(cells: &[(&CellScore, &Cell<'_>)]) -> Block {
+    let rows =
+        cells
+            .iter()
+            .filter(|(score, _)| score.anchored)
+            .map(|(score, cell)| {
+                let all = &score.all;
+                let or_dash = |text: Option<String>| -> Entry {
+                    text.unwrap_or_else(|| UNSCORED.to_owned()).into()
+                };
+                vec![
+                    cell.task.title.as_str().into(),
+                    Entry::from(index_text(all)).by(all.index),
+                    or_dash(all.p.map(p_text)),
+                    Entry::from(format!("{} of {}", all.usable, all.items)),
+                    or_dash(
+                        all.sensitivity
+                            .map(|value| with_interval(value, all.sensitivity_interval)),
+                    ),
+                    or_dash(all.noise.map(|noise| {
+                        format!(
+                            "{} (floor ± {}) n={}",
+                            two(noise.sensitivity),
+                            two(noise.floor),
+                            noise.n
+                        )
+                    })),
+                    or_dash(all.index.map(|_| all.backlash.to_string())),
+                    or_dash(all.copy_share().map(|share| {
+                        format!("{} ({} of {})", two(share), all.copies.0, all.copies.1)
+                    })),
+                    Entry::from(format!("{} of {}", score.contradictions, score.comparisons)),
+                ]
+            })
+            .collect();
+    Block::Table {
+        columns: columns(&[
+            "task",
+            "index [95 %]#",
+            "p#",
+            "usable questions#",
+            "sensitivity [95 %]#",
+            "of it noise#",
+            "backlash#",
+            "equal to the anchor#",
+            "contradictions#",
+        ]),
+        rows,
+    }
+}
+
+fn index_text(score: &TierScore) -> String {
+    match score.index {
+        Some(index) => with_interval(index, score.interval),
+        None => format!("{UNSCORED} n={} of {}", score.usable, score.items),
+    }
+}
+
+fn model_words(model: &ModelScore) -> String {
+    let accuracy = model.accuracy.map_or_else(
+        || "Without an anchor it was never asked, so its accuracy is unknown.".to_owned(),
+        |(right, n)| {
+            #[expect(clippy::cast_precision_loss, reason = "counts of items")]
+            let share = right as f64 / n as f64;
+            format!(
+                "Without an anchor {right} of {n} known and half-known facts are within 10 % of the reference, {}.",
+                with_interval(share, model.accuracy_interval)
+            )
+        },
+    );
+    let relief = model.relief.map_or_else(
+        || "Relief by thinking cannot be said: it needs both tasks scored and a classic index clear of zero.".to_owned(),
+        |relief| {
+            format!(
+                "Relief by thinking, 1 − thinking index / classic index: {} n={}.",
+                with_interval(relief.value, Some(relief.interval)),
+                relief.n
+            )
+        },
+    );
+    format!("{accuracy} {relief}")
+}
+
+fn tiers(cells: &[(&CellScore, &Cell<'_>)]) -> Block {
+    let rows = cells
+        .iter()
+        .filter(|(score, _)| score.anchored)
+        .map(|(score, cell)| {
+            let mut row = vec![Entry::from(cell.task.title.as_str())];
+            for tier in Tier::iter() {
+                row.push(score.tiers.get(&tier).map_or_else(Entry::default, |tier| {
+                    let n = format!("n={} of {}", tier.usable, tier.items);
+                    let text = match tier.index {
+                        Some(index) => format!("{} {n}", with_interval(index, tier.interval)),
+                        None => format!("{UNSCORED} {n}"),
+                    };
+                    Entry::from(text).by(tier.index)
+                }));
+            }
+            row
+        })
+        .collect();
+    Block::Table {
+        columns: columns(&["task", "known#", "fuzzy#", "fermi#"]),
+        rows,
+    }
+}
+
+/// What a task did to each question.
+fn task(source: &ReportSource<'_>, score: &CellScore, cell: &Cell<'_>) -> Vec<Block> {
+    let mut blocks = vec![
+        heading(2, cell.task.title.clone()),
+        text(format!("{}: {}.", cell.task.name, cell.task.about)),
+    ];
+    let linked = |item: &Item, condition| {
+        cell.of(item, condition)
+            .first()
+            .and_then(|sample| (source.link)(sample))
+    };
+    let items: BTreeMap<_, _> = source
+        .bank
+        .items
+        .iter()
+        .map(|item| (&item.id, item))
+        .collect();
+    let mut ranked: Vec<(&ItemScore, &Item)> = score
+        .items
+        .iter()
+        .filter_map(|own| Some((own, *items.get(&own.item)?)))
+        .collect();
+    let rows = ranked
+        .iter()
+        .map(|(own, item)| {
+            let estimate = |value: Option<f64>, condition| {
+                Entry::from(value.map_or_else(|| UNSCORED.to_owned(), short))
+                    .by(value)
+                    .to(linked(item, condition))
+            };
+            let anchor = |value: Option<f64>| -> Entry {
+                Entry::from(value.map_or_else(|| UNKNOWN.to_owned(), grouped)).by(value)
+            };
+            vec![
+                Entry::from(item.text.as_str()),
+                Entry::from(own.tier.to_string()),
+                Entry::from(item.unit.as_str()),
+                anchor(own.anchors.0),
+                estimate(own.low, Condition::Low),
+                Entry::from(own.none.map_or_else(|| UNSCORED.to_owned(), short)).by(own.none),
+                estimate(own.high, Condition::High),
+                anchor(own.anchors.1),
+                Entry::from(item_index(own)).by(own.index),
+                Entry::from(format!("{}, {}", own.epochs.0, own.epochs.1)),
+            ]
+        })
+        .collect();
+    blocks.push(Block::Table {
+        columns: columns(&[
+            "question",
+            "tier",
+            "unit",
+            "low anchor#",
+            "after low#",
+            "no anchor#",
+            "after high#",
+            "high anchor#",
+            "index [95 %]#",
+            "estimates low, high#",
+        ]),
+        rows,
+    });
+    ranked.retain(|(own, _)| own.index.is_some_and(|index| index != 0.0));
+    ranked.sort_by(|(a, _), (b, _)| {
+        swing(b)
+            .total_cmp(&swing(a))
+            .then_with(|| a.item.cmp(&b.item))
+    });
+    let words = |(own, item): &(&ItemScore, &Item)| {
+        Entry::from(swing_words(own, item)).to(linked(item, Condition::High))
+    };
+    let largest: Vec<Entry> = ranked.iter().take(SWINGS).map(words).collect();
+    blocks.push(heading(3, "Largest swings"));
+    blocks.push(list_or(largest, "No estimate differs between the anchors."));
+    let away: Vec<Entry> = ranked
+        .iter()
+        .filter(|(own, _)| own.index.is_some_and(|index| index < BACKLASH))
+        .map(words)
+        .collect();
+    blocks.push(heading(3, "Backlash: moved away from the anchor"));
+    blocks.push(list_or(away, "No question has an index below −0.05."));
+    if score.comparisons > 0 {
+        let against: Vec<Entry> = cell
+            .samples
+            .iter()
+            .filter(|sample| sample.contradicts())
+            .filter_map(|sample| {
+                let item = items.get(&sample.slot.item)?;
+                Some(Entry::from(contradiction(sample, item)?).to((source.link)(sample)))
+            })
+            .collect();
+        blocks.push(heading(
+            3,
+            "Contradictions: the comparison against the estimate",
+        ));
+        blocks.push(list_or(
+            against,
+            "No reply compares one way and estimates the other.",
+        ));
+    }
+    blocks
+}
+
+fn list_or(items: Vec<Entry>, otherwise: &str) -> Block {
+    if items.is_empty() {
+        text(otherwise)
+    } else {
+        Block::List { items }
+    }
+}
+
+/// Size of the jump, on the log scale and without the cap of the index.
+fn swing(item: &ItemScore) -> f64 {
+    match (item.low, item.high) {
+        (Some(low), Some(high)) => (high / low).ln().abs(),
+        _ => 0.0,
+    }
+}
+
+/// "6,500 after 2,400; 200,000 after 15,000".
+fn swing_words(own: &ItemScore, item: &Item) -> String {
+    let number = |value: Option<f64>| value.map_or_else(|| UNKNOWN.to_owned(), short);
+    let anchor = |value: Option<f64>| value.map_or_else(|| UNKNOWN.to_owned(), grouped);
+    format!(
+        "{}{}: {} after {}; {} after {} (index {})",
+        item.text,
+        if item.unit.is_empty() {
+            String::new()
+        } else {
+            format!(", in {}", item.unit)
+        },
+        number(own.low),
+        anchor(own.anchors.0),
+        number(own.high),
+        anchor(own.anchors.1),
+        own.index.map_or_else(|| UNKNOWN.to_owned(), two),
+    )
+}
+
+fn contradiction(sample: &CellSample<'_>, item: &Item) -> Option<String> {
+    let (Outcome::Estimate(value), Some(anchor)) = (sample.outcome, sample.anchor) else {
+        return None;
+    };
+    let side = match sample.reading?.comparison? {
+        Comparison::More => "more",
+        Comparison::Less => "less",
+    };
+    Some(format!(
+        "{}, {} anchor, epoch {}: \"{side}\" than {}, then {}",
+        item.text,
+        sample.slot.condition,
+        sample.slot.epoch,
+        grouped(anchor),
+        short(value)
+    ))
+}
+
+/// The index of a question, with its interval over epochs where there are several.
+fn item_index(own: &ItemScore) -> String {
+    match own.index {
+        None => UNSCORED.to_owned(),
+        Some(index) => with_interval(
+            index,
+            own.spread
+                .as_ref()
+                .and_then(crate::score::stats::Spread::interval),
+        ),
+    }
+}
+
+/// Four significant digits, grouped.
+fn short(value: f64) -> String {
+    grouped(round_significant(value, 4))
+}
+
+fn lost(cells: &[(&CellScore, &Cell<'_>)]) -> Block {
+    let rows = cells
+        .iter()
+        .map(|(score, cell)| {
+            let lost: usize = score.losses.values().sum();
+            vec![
+                Entry::from(cell.task.title.as_str()),
+                Entry::from(score.samples.to_string()),
+                Entry::from(score.samples.saturating_sub(lost).to_string()),
+                Entry::from(losses(score.losses.iter().map(|(loss, n)| (*loss, *n)))),
+                Entry::from(score.all.why().unwrap_or_default()),
+            ]
+        })
+        .collect();
+    Block::Table {
+        columns: columns(&[
+            "task",
+            "samples#",
+            "usable#",
+            "lost, by reason",
+            "not scored because",
+        ]),
+        rows,
+    }
+}
+
+fn tokens(cells: &[(&CellScore, &Cell<'_>)]) -> Block {
+    let rows = cells
+        .iter()
+        .map(|(_, cell)| {
+            let counts = |of: fn(&CellSample<'_>) -> Option<Tokens>| -> Vec<f64> {
+                #[expect(clippy::cast_precision_loss, reason = "token counts lie below 2^53")]
+                cell.samples
+                    .iter()
+                    .filter_map(of)
+                    .map(|tokens| tokens.0 as f64)
+                    .collect()
+            };
+            let middle = |values: Vec<f64>| {
+                let n = values.len();
+                let text = median(&values).map_or_else(
+                    || UNKNOWN.to_owned(),
+                    |value| whole_with_interval(value, None),
+                );
+                let text = text.trim_end_matches(" [?]").to_owned();
+                Entry::from(format!("{text} n={n}"))
+            };
+            let paid: Option<Vec<Usd>> = cell
+                .samples
+                .iter()
+                .filter(|sample| sample.record.status.is_answer())
+                .map(|sample| sample.record.cost.computed.max(sample.record.cost.reported))
+                .collect();
+            let paid = paid.filter(|paid| !paid.is_empty());
+            vec![
+                Entry::from(cell.task.title.as_str()),
+                middle(counts(|sample| sample.record.tokens.input)),
+                middle(counts(|sample| sample.record.tokens.output)),
+                middle(counts(|sample| sample.record.tokens.reasoning)),
+                Entry::from(paid.map_or_else(
+                    || UNKNOWN.to_owned(),
+                    |paid| paid.into_iter().sum::<Usd>().to_string(),
+                )),
+            ]
+        })
+        .collect();
+    Block::Table {
+        columns: columns(&[
+            "task",
+            "tokens in (median)#",
+            "tokens out (median)#",
+            "of them reasoning (median)#",
+            "cost of the counted samples#",
+        ]),
+        rows,
+    }
+}
