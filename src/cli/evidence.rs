@@ -1,5 +1,6 @@
 //! What every verb that scores starts from: the store, read once, with the questions and tasks it is scored by.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -21,6 +22,9 @@ use crate::task::Tasks;
 pub(super) struct EvidenceArgs {
     #[command(flatten)]
     pub(super) store: StoreArgs,
+    /// Folder of answers of people, which make a row of their own
+    #[arg(long, value_name = "DIR")]
+    people: Option<PathBuf>,
     #[command(flatten)]
     questions: QuestionArgs,
     #[command(flatten)]
@@ -66,7 +70,7 @@ pub(super) struct Evidence {
     pub(super) lines: usize,
     /// Versions of the program that asked.
     pub(super) versions: BTreeSet<String>,
-    store: PathBuf,
+    stores: Vec<PathBuf>,
 }
 
 impl EvidenceArgs {
@@ -98,7 +102,11 @@ impl EvidenceArgs {
             fingerprint: String::new(),
             lines: 0,
             versions: BTreeSet::new(),
-            store: store.to_owned(),
+            stores: [store]
+                .into_iter()
+                .chain(self.people.as_deref())
+                .map(Path::to_owned)
+                .collect(),
         };
         let mut fingerprint = Fingerprint::default();
         let mut pool = Pool::default();
@@ -111,19 +119,22 @@ impl EvidenceArgs {
                 version,
             )
         };
-        let (lines, warnings) =
-            on_all_cores(|| store::read_all(store, read))?.map_err(CliError::failed)?;
-        for warning in warnings {
-            output::note(&format!("warning: {warning}"));
-        }
-        let mut heard = Vec::with_capacity(lines.len());
-        for (mut line, said, version) in lines {
+        let mut heard = Vec::new();
+        let mut versions = BTreeSet::new();
+        let mut keep = |(mut line, said, version): (Heard, Option<u128>, Cow<'static, str>)| {
             fingerprint.add(said);
-            if !evidence.versions.contains(&*version) {
-                evidence.versions.insert(version.into_owned());
+            if !versions.contains(&*version) {
+                versions.insert(version.into_owned());
             }
             pool.share(&mut line);
             heard.push(line);
+        };
+        for store in &evidence.stores {
+            let warnings = on_all_cores(|| store::read_all(store, read, &mut keep))?
+                .map_err(CliError::failed)?;
+            for warning in warnings {
+                output::note(&format!("warning: {warning}"));
+            }
         }
         if heard.is_empty() {
             return Err(CliError::Usage(format!(
@@ -131,6 +142,7 @@ impl EvidenceArgs {
                 store.display()
             )));
         }
+        evidence.versions = versions;
         evidence.lines = heard.len();
         evidence.heard = heard;
         evidence.fingerprint = fingerprint.finish();
@@ -149,11 +161,11 @@ fn on_all_cores<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, CliError>
 impl Evidence {
     /// Every stored record with its texts, by sample.
     pub(super) fn records(&self) -> Result<HashMap<SampleKey, Vec<Record>>, CliError> {
-        let read = || store::read_all(&self.store, |record| record);
-        let (records, _) = on_all_cores(read)?.map_err(CliError::failed)?;
         let mut by_key: HashMap<SampleKey, Vec<Record>> = HashMap::new();
-        for record in records {
-            by_key.entry(record.key.clone()).or_default().push(record);
+        let mut keep = |record: Record| by_key.entry(record.key.clone()).or_default().push(record);
+        for store in &self.stores {
+            on_all_cores(|| store::read_all(store, |record| record, &mut keep))?
+                .map_err(CliError::failed)?;
         }
         Ok(by_key)
     }

@@ -6,8 +6,9 @@ use clap::{Args as ClapArgs, Subcommand};
 
 use super::evidence::{EvidenceArgs, MethodArgs};
 use super::leaderboard::replace;
+use super::workspace::{QuestionArgs, TaskArgs, check_tasks};
 use super::{CliError, Exit, output};
-use crate::publish::{cells_rows, items_rows, samples_rows};
+use crate::publish::{cells_rows, items_rows, notebook, samples_rows};
 use crate::score::cells;
 
 #[derive(Debug, ClapArgs)]
@@ -22,6 +23,8 @@ enum What {
     Csv(TableArgs),
     /// The same tables as JSON lists
     Json(TableArgs),
+    /// A task as a notebook file for Kaggle's benchmark SDK
+    Kaggle(KaggleArgs),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -48,7 +51,40 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     match &args.what {
         What::Csv(args) => tables(args, false),
         What::Json(args) => tables(args, true),
+        What::Kaggle(args) => kaggle(args),
     }
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  wheel export kaggle --task classic --out classic.py\n\nThen, with Kaggle's own tool:\n  kaggle b t push anchoring-classic -f classic.py --wait\n  kaggle b t run anchoring-classic -m openai/gpt-5.4-nano --wait\n  kaggle b t download anchoring-classic -o runs-kaggle\n  wheel import kaggle runs-kaggle"
+)]
+struct KaggleArgs {
+    /// The task
+    #[arg(long, value_name = "T")]
+    task: String,
+    /// File to write; otherwise it is printed
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    questions: QuestionArgs,
+    #[command(flatten)]
+    tasks: TaskArgs,
+}
+
+fn kaggle(args: &KaggleArgs) -> Result<Exit, CliError> {
+    let tasks = args.tasks.load()?;
+    check_tasks(std::slice::from_ref(&args.task), &tasks)?;
+    let task = tasks.get(&args.task).expect("it was checked");
+    let text = notebook(task, &args.questions.load()?).map_err(CliError::usage)?;
+    match &args.out {
+        Some(path) => {
+            replace(path, &text)?;
+            output::result(&path.display().to_string())?;
+        }
+        None => output::result(text.trim_end())?,
+    }
+    Ok(Exit::Done)
 }
 
 fn tables(args: &TableArgs, as_json: bool) -> Result<Exit, CliError> {

@@ -7,12 +7,14 @@ mod completions;
 mod error;
 mod evidence;
 mod export;
+mod import;
 mod init;
 mod leaderboard;
 mod merge;
 mod models;
 mod output;
 mod parse;
+mod people;
 mod questions;
 mod report;
 mod run;
@@ -60,6 +62,10 @@ enum Verb {
     Verify(verify::Args),
     /// Write scores and samples for other programs
     Export(export::Args),
+    /// Put the same questions to people
+    People(people::Args),
+    /// Add replies that other tools asked for
+    Import(import::Args),
     /// Show one sample: the prompt as sent, the raw reply, how it was read
     Show(show::Args),
     /// Read replies from JSON lines
@@ -101,6 +107,8 @@ pub fn main() -> std::process::ExitCode {
         Verb::Report(args) => report::run(&args),
         Verb::Verify(args) => verify::run(&args),
         Verb::Export(args) => export::run(&args),
+        Verb::People(args) => people::run(&args),
+        Verb::Import(args) => import::run(&args),
         Verb::Compare(args) => compare::run(&args),
         Verb::Show(args) => show::run(&args),
         Verb::Parse(args) => parse::run(&args),

@@ -48,6 +48,9 @@ macro_rules! name {
     };
 }
 
+/// The provider under which answers of people are stored, and the name of their row.
+pub const PEOPLE: &str = "people";
+
 name!(
     /// Id of a question, unique over all banks in use.
     ItemId

@@ -14,7 +14,7 @@ mod tier;
 
 pub use condition::Condition;
 pub use conversation::{Conversation, Message, Prompt, Role};
-pub use ids::{ItemId, ModelName, TaskName};
+pub use ids::{ItemId, ModelName, PEOPLE, TaskName};
 pub use money::{Tokens, Usd, UsdPerMTok};
 pub use number::{NotPositive, Positive, grouped, plain, round_significant};
 pub use outcome::{Comparison, Loss, NoValue, Reading, Rule};

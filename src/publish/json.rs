@@ -82,6 +82,7 @@ fn cell_json(cell: &CellScore, ranks: &Ranks) -> Value {
         json!(cell.method.interval.to_string()),
     );
     fields.extend(tier_json(&cell.all));
+    fields.insert("people".into(), json!(cell.people));
     let adjusted = cell.adjusted;
     fields.insert("p_holm".into(), json!(adjusted.map(|p| p.holm)));
     fields.insert("p_bh".into(), json!(adjusted.map(|p| p.benjamini_hochberg)));

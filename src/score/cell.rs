@@ -6,6 +6,7 @@ use strum::IntoEnumIterator;
 
 use super::index::{Index, half};
 use super::noise::{ItemNoise, Noise, item_noise, split};
+use super::people;
 use super::samples::{Cell, Outcome};
 use super::settings::{Settings, settings_of};
 use super::stats::{
@@ -59,8 +60,8 @@ pub struct ItemScore {
     pub spread: Option<Spread>,
     /// Low and high half, see [`half`].
     pub halves: (Option<f64>, Option<f64>),
-    /// Two-sided permutation p of the difference between the conditions within this item; with at least four epochs
-    /// on each side.
+    /// Two-sided permutation p of the difference between the conditions within this item; for [`Index::Raw`], with at
+    /// least four epochs on each side.
     pub p: Option<f64>,
     noise: Option<ItemNoise>,
 }
@@ -147,6 +148,8 @@ pub struct CellScore {
     pub anchored: bool,
     /// How the scores were computed.
     pub method: Method,
+    /// How many people answered, where it was people.
+    pub people: Option<usize>,
     /// Over all items.
     pub all: TierScore,
     /// `all.p`, adjusted for the number of cells of the board.
@@ -194,6 +197,7 @@ pub fn score_cell(
         .iter()
         .map(|item| score_item(cell, baseline, item, method.index))
         .collect();
+    let of_people = people::is_people(cell);
     let summary = |tier: Option<Tier>| {
         let chosen: Vec<&ItemScore> = items
             .iter()
@@ -201,10 +205,14 @@ pub fn score_cell(
             .collect();
         (!chosen.is_empty()).then(|| {
             if anchored {
-                TierScore {
+                let mut score = TierScore {
                     copies: copies(cell, tier),
                     ..summarise(&chosen, method)
+                };
+                if of_people {
+                    people::between_persons(&mut score, cell, bank, tier, method);
                 }
+                score
             } else {
                 unanchored(&chosen)
             }
@@ -235,6 +243,7 @@ pub fn score_cell(
         task: cell.task.name.clone(),
         anchored,
         method,
+        people: of_people.then(|| people::count(cell)),
         all,
         adjusted: None,
         tiers,
@@ -312,8 +321,13 @@ fn score_item(
         ),
         _ => (None, None),
     };
-    let spread =
-        anchors.map(|anchors| Spread::of(&low, &high, |low, high| index.of(low, high, anchors)));
+    let spread = anchors.map(|anchors| {
+        let value = index.of(&low, &high, anchors);
+        let (low, high) = (index.prepare(&low), index.prepare(&high));
+        Spread::of(value, &low, &high, |low, high| {
+            index.of_prepared(low, high, anchors)
+        })
+    });
     ItemScore {
         item: item.id.clone(),
         tier: item.tier,
@@ -325,7 +339,7 @@ fn score_item(
         index: spread.as_ref().map(|spread| spread.value),
         spread,
         halves,
-        p: (low.len() >= TESTABLE && high.len() >= TESTABLE)
+        p: (index == Index::Raw && low.len() >= TESTABLE && high.len() >= TESTABLE)
             .then(|| two_sample(&low, &high))
             .flatten(),
         noise: anchors.and_then(|anchors| item_noise(&low, &high, anchors)),

@@ -30,6 +30,7 @@ pub struct Heard {
     pub turn: u32,
     pub attempt: u32,
     pub conversation: Arc<Conversation>,
+    /// The seed only says whether one was sent.
     pub sent: Arc<Sent>,
     pub status: Status,
     pub error: Option<ErrorClass>,
@@ -49,7 +50,7 @@ pub struct Heard {
 impl Heard {
     /// Reads the reply of a line.
     #[must_use]
-    pub fn new(record: Record, bank: &Bank, tasks: &Tasks) -> Self {
+    pub fn new(mut record: Record, bank: &Bank, tasks: &Tasks) -> Self {
         let task = tasks.get(record.task.as_str());
         let reading = match (task, bank.get(&record.item)) {
             (Some(task), Some(item)) if record.status.is_answer() => {
@@ -62,6 +63,8 @@ impl Heard {
             }
             _ => None,
         };
+        // Seeds may differ from sample to sample; that one was used is the setting.
+        record.sent.sampling.seed = record.sent.sampling.seed.map(|_| 0);
         let repeated = task.is_some_and(|task| Task::asks(task).count() > 1);
         Self {
             key: record.key,
@@ -120,13 +123,12 @@ pub struct Pool {
     models: HashSet<ModelName>,
     tasks: HashSet<TaskName>,
     items: HashSet<ItemId>,
-    keys: HashSet<SampleKey>,
     texts: HashSet<Arc<str>>,
     conversations: HashSet<Arc<Conversation>>,
     sent: Vec<Arc<Sent>>,
 }
 
-/// Settings that are looked through for equal ones; seeds make more of them than that.
+/// Settings that are looked through for equal ones.
 const RECENT: usize = 64;
 
 impl Pool {
@@ -135,7 +137,6 @@ impl Pool {
         shared(&mut self.models, &mut line.model);
         shared(&mut self.tasks, &mut line.task);
         shared(&mut self.items, &mut line.item);
-        shared(&mut self.keys, &mut line.key);
         shared(&mut self.conversations, &mut line.conversation);
         for text in [&mut line.returned_model, &mut line.batch]
             .into_iter()

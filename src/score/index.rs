@@ -47,6 +47,27 @@ impl Index {
         }
     }
 
+    /// The index of an item from what its conditions were prepared to; see [`Index::prepare`].
+    #[must_use]
+    pub fn of_prepared(self, low: &[f64], high: &[f64], anchors: (f64, f64)) -> f64 {
+        match self {
+            Self::LogAi => {
+                let width = (anchors.1 / anchors.0).ln();
+                ((mean(high) - mean(low)) / width).clamp(-1.0, 1.0)
+            }
+            other => other.of(low, high, anchors),
+        }
+    }
+
+    /// Estimates in the form that is drawn from many times over: logarithms where those are averaged.
+    #[must_use]
+    pub fn prepare(self, estimates: &[f64]) -> Vec<f64> {
+        match self {
+            Self::LogAi => estimates.iter().map(|value| value.ln()).collect(),
+            _ => estimates.to_vec(),
+        }
+    }
+
     /// One estimate out of those of all epochs: the geometric mean for [`Index::LogAi`], else the median. NaN of none.
     #[must_use]
     pub fn center(self, estimates: &[f64]) -> f64 {

@@ -9,6 +9,7 @@ pub mod heard;
 pub mod index;
 pub mod model;
 pub mod noise;
+mod people;
 pub mod relief;
 pub mod samples;
 pub mod settings;
@@ -105,6 +106,8 @@ fn ranks(cells: &[CellScore]) -> BTreeMap<TaskName, BTreeMap<ModelName, Rank>> {
     for cell in cells
         .iter()
         .filter(|cell| cell.all.index.is_some() && cell.method.index != Index::Raw)
+        // People are no competitors.
+        .filter(|cell| cell.people.is_none())
     {
         by_task.entry(&cell.task).or_default().push(cell);
     }

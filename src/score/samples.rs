@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use rayon::prelude::*;
+
 use super::heard::Heard;
 use crate::bank::{Bank, Item};
 use crate::domain::{
-    Condition, Conversation, ItemId, Loss, ModelName, NoValue, Reading, SampleKey, Slot, Status,
-    TaskName, Tier,
+    Condition, Conversation, ItemId, Loss, ModelName, NoValue, PEOPLE, Reading, SampleKey, Slot,
+    Status, TaskName, Tier,
 };
 use crate::task::{Part, Task, Tasks};
 
@@ -142,7 +144,7 @@ pub fn cells<'a>(
             .push(line);
     }
     let cells = by_cell
-        .into_iter()
+        .into_par_iter()
         .map(|((model, place), mut lines)| {
             lines.sort_by(|a, b| order(a).cmp(&order(b)));
             let task = &tasks.0[place];
@@ -269,6 +271,10 @@ impl Wording<'_> {
 
 fn is_current(lines: &[&Heard], wording: &mut Wording<'_>, item: &Item) -> bool {
     lines.iter().all(|line| {
+        // The page for people has words of its own.
+        if &*line.sent.provider == PEOPLE {
+            return true;
+        }
         let replies: Option<Vec<String>> = (1..line.turn)
             .map(|turn| {
                 answer(lines, turn).map(|line| line.text.as_deref().unwrap_or_default().to_owned())

@@ -24,14 +24,11 @@ pub(super) fn settings_of(cell: &Cell<'_>) -> Vec<Settings> {
     let mut all: Vec<Settings> = Vec::new();
     for sample in &cell.samples {
         let sent = &sample.record.sent;
-        let mut sampling = sent.sampling.clone();
-        // Seeds may differ from sample to sample; that one was used is the setting.
-        sampling.seed = sampling.seed.map(|_| 0);
         let settings = Settings {
             provider: sent.provider.to_string(),
             model_id: sent.model.to_string(),
             returned: Vec::new(),
-            sampling,
+            sampling: sent.sampling.clone(),
             prefill: sent.prefill.clone(),
             dropped: sent.dropped.clone(),
         };

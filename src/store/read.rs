@@ -63,45 +63,69 @@ pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
 /// Lines that are read at once, in bytes.
 const BLOCK: usize = 8 * 1024 * 1024;
 
-/// Reads a whole store on all cores: `each` sees every record, a line that occurs twice once. Gives what `each` made of
-/// them, in the order of the files and lines, and warnings about torn last lines.
+/// Reads a whole store on all cores: `each` sees every record, and `keep` gets what it made of them in the order of the
+/// files and lines, of a line that occurs twice once. Gives warnings about torn last lines.
 ///
 /// # Errors
 /// As [`read_file`].
 pub fn read_all<T: Send>(
     store: &Path,
     each: impl Fn(Record) -> T + Sync,
-) -> Result<(Vec<T>, Vec<String>), StoreError> {
-    let (mut all, mut warnings) = (Vec::new(), Vec::new());
-    let mut seen = Seen::default();
-    for path in list_files(store)? {
-        let mut file = Blocks::open(&path)?;
-        while let Some(block) = file.next()? {
-            let lines = lines_of(&block.text);
-            let last = lines.len();
-            let read: Vec<_> = lines
-                .into_par_iter()
-                .enumerate()
-                .filter(|(_, line)| !line.trim_ascii().is_empty())
-                .map(|(place, line)| {
-                    let record = parse_line(line);
-                    (place, Seen::mark(line), record.map(&each))
-                })
-                .collect();
-            for (place, mark, record) in read {
-                match record {
-                    Ok(value) if seen.note(mark) => all.push(value),
-                    Ok(_) => {}
-                    // A kill in mid-write can tear the last line only, so a broken last line is no reason to stop.
-                    Err(LineError::Broken(_)) if block.is_last && place + 1 == last => {
-                        warnings.push(torn(&path, block.first_line + place));
-                    }
-                    Err(error) => return Err(error.at(&path, block.first_line + place)),
+    mut keep: impl FnMut(T) + Send,
+) -> Result<Vec<String>, StoreError> {
+    // A block is kept while the next ones are read, but not many of them.
+    let (made, to_keep) = std::sync::mpsc::sync_channel::<Vec<(u128, T)>>(2);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut seen = Seen::default();
+            for (mark, value) in to_keep.into_iter().flatten() {
+                if seen.note(mark) {
+                    keep(value);
                 }
             }
+        });
+        let mut warnings = Vec::new();
+        for path in list_files(store)? {
+            let mut file = Blocks::open(&path)?;
+            while let Some(block) = file.next()? {
+                let (values, warning) = read_block(&path, &block, &each)?;
+                warnings.extend(warning);
+                // The receiver lives until the sender is gone.
+                let _ = made.send(values);
+            }
+        }
+        drop(made);
+        Ok(warnings)
+    })
+}
+
+/// What `each` made of the lines of a block, with their marks, and a warning about a torn last line.
+fn read_block<T: Send>(
+    path: &Path,
+    block: &Block,
+    each: &(impl Fn(Record) -> T + Sync),
+) -> Result<(Vec<(u128, T)>, Option<String>), StoreError> {
+    let lines = lines_of(&block.text);
+    let last = lines.len();
+    let read: Vec<(usize, u128, Result<T, LineError>)> = lines
+        .into_par_iter()
+        .enumerate()
+        .filter(|(_, line)| !line.trim_ascii().is_empty())
+        .map(|(place, line)| (place, Seen::mark(line), parse_line(line).map(each)))
+        .collect();
+    let mut values = Vec::with_capacity(read.len());
+    let mut warning = None;
+    for (place, mark, record) in read {
+        match record {
+            Ok(value) => values.push((mark, value)),
+            // A kill in mid-write can tear the last line only, so a broken last line is no reason to stop.
+            Err(LineError::Broken(_)) if block.is_last && place + 1 == last => {
+                warning = Some(torn(path, block.first_line + place));
+            }
+            Err(error) => return Err(error.at(path, block.first_line + place)),
         }
     }
-    Ok((all, warnings))
+    Ok((values, warning))
 }
 
 fn torn(path: &Path, line: usize) -> String {

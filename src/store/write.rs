@@ -140,6 +140,19 @@ impl CellFile {
         Ok(())
     }
 
+    /// Appends records and waits until they are on disk.
+    ///
+    /// # Errors
+    /// They could not be written.
+    pub fn append(&self, records: &[Record]) -> Result<(), StoreError> {
+        let mut lines = Vec::new();
+        for record in records {
+            self.encode(record, &mut lines)?;
+        }
+        self.append_lines(&lines)?;
+        self.sync()
+    }
+
     /// Appends whole lines, each with its line end.
     pub(super) fn append_lines(&self, lines: &[u8]) -> Result<(), StoreError> {
         // One write for all: a kill tears at most the last line that gets through.

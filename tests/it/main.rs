@@ -14,10 +14,12 @@ mod faults;
 mod faulty;
 #[cfg(feature = "engine")]
 mod fetching;
+mod kaggle;
 mod known_pull;
 mod limits;
 mod models;
 mod money;
+mod people;
 mod provider_cases;
 mod reading;
 mod reply_cases;

@@ -27,7 +27,10 @@ fn board(rng: &mut ChaCha12Rng, pull: f64, between: f64, noise: f64, epochs: usi
                     .collect()
             };
             let (low, high) = (ask(anchors.0), ask(anchors.1));
-            Spread::of(&low, &high, |low, high| Index::LogAi.of(low, high, anchors))
+            let value = Index::LogAi.of(&low, &high, anchors);
+            Spread::of(value, &low, &high, |low, high| {
+                Index::LogAi.of(low, high, anchors)
+            })
         })
         .collect()
 }

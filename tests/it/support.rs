@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use wiremock::matchers::{method, path};
+use wiremock::matchers::{method, path_regex};
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 /// An empty folder in which the program runs, without any key in its environment.
@@ -190,7 +190,7 @@ impl Server {
         let mock = runtime.block_on(async {
             let server = MockServer::start().await;
             Mock::given(method("POST"))
-                .and(path("/v1/chat/completions"))
+                .and(path_regex("^/v1(/openapi)?/chat/completions$"))
                 .respond_with(answering)
                 .mount(&server)
                 .await;

@@ -164,9 +164,10 @@ impl<'a> Board<'a> {
             .map(|model| {
                 let mut row = vec![
                     format!(
-                        "{}{}",
+                        "{}{}{}",
                         model.model,
-                        marks_of(self.source.scores, &model.model)
+                        marks_of(self.source.scores, &model.model),
+                        people_of(self.source.scores, &model.model)
                     ),
                     accuracy(model),
                     tokens(model),
@@ -327,6 +328,19 @@ pub(super) fn provenance(source: &BoardSource<'_>) -> String {
         .map(|line| line.trim_start_matches("- "))
         .collect();
     lines.join(" ").replace('`', "")
+}
+
+/// How many people stand behind a row, where it is people.
+pub(super) fn people_of(scores: &Scores, model: &ModelName) -> String {
+    let most = scores
+        .cells
+        .iter()
+        .filter(|cell| cell.model == *model)
+        .filter_map(|cell| cell.people)
+        .max();
+    most.map_or_else(String::new, |n| {
+        format!(" (n={n} people; intervals by drawing persons)")
+    })
 }
 
 /// Superscript marks of a model.

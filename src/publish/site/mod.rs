@@ -14,7 +14,9 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use strum::IntoEnumIterator;
 
-use super::board::{BoardSource, accuracy, index_text, intro, marks, marks_of, provenance, tokens};
+use super::board::{
+    BoardSource, accuracy, index_text, intro, marks, marks_of, people_of, provenance, tokens,
+};
 use super::document::{Block, Entry, Heading};
 use super::format::{UNKNOWN, UNSCORED, cell_why, losses, with_interval};
 use super::report::{ReportSource, report};
@@ -219,7 +221,7 @@ fn index_page(
             }));
             BoardRow {
                 model: model.model.to_string(),
-                marks: marks_of(scores, &model.model),
+                marks: marks_of(scores, &model.model) + &people_of(scores, &model.model),
                 href: model_file(&model.model),
                 cells,
             }

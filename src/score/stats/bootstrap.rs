@@ -76,12 +76,17 @@ impl Spread {
         })
     }
 
-    /// A statistic of the epochs under two conditions, each drawn with replacement.
+    /// A value, and a statistic of the epochs under two conditions, each drawn with replacement, that gives the value if
+    /// every epoch is drawn once.
     ///
     /// Needs at least one epoch on each side. With one on both sides there is nothing to draw.
     #[must_use]
-    pub fn of(low: &[f64], high: &[f64], statistic: impl Fn(&[f64], &[f64]) -> f64) -> Self {
-        let value = statistic(low, high);
+    pub fn of(
+        value: f64,
+        low: &[f64],
+        high: &[f64],
+        statistic: impl Fn(&[f64], &[f64]) -> f64,
+    ) -> Self {
         if low.len() < 2 && high.len() < 2 {
             return value.into();
         }
@@ -306,6 +311,32 @@ fn bca_shares(sorted: &[f64], point: f64, acceleration: f64) -> (f64, f64) {
         cdf(bias + z / (1.0 - acceleration * z))
     };
     (moved(0.025), moved(0.975))
+}
+
+/// `times` rows of `n` places among `n`, for statistics that are no means of items.
+#[must_use]
+pub fn draws_of(n: usize, times: usize) -> Arc<[u32]> {
+    draws(n, times, 0)
+}
+
+/// 95 % percentile interval of resamples; `None` of none.
+#[must_use]
+pub fn interval_of(mut resamples: Vec<f64>) -> Option<Interval> {
+    resamples.sort_unstable_by(f64::total_cmp);
+    (!resamples.is_empty()).then(|| Interval {
+        low: quantile(&resamples, 0.025),
+        high: quantile(&resamples, 0.975),
+    })
+}
+
+/// The key of the random stream, as eight words: what another program needs to draw the same.
+#[must_use]
+pub fn seed_words() -> [u32; 8] {
+    let seed = ChaCha12Rng::seed_from_u64(SEED).get_seed();
+    std::array::from_fn(|word| {
+        let at = word * 4;
+        u32::from_le_bytes([seed[at], seed[at + 1], seed[at + 2], seed[at + 3]])
+    })
 }
 
 /// `times` rows of `n` places among `n`.

@@ -8,10 +8,11 @@ mod ranks;
 mod wilson;
 
 pub use bootstrap::{
-    IntervalMethod, RESAMPLES, SEED, Spread, bootstrap, bootstrap_by, bootstrap_columns,
+    IntervalMethod, RESAMPLES, SEED, Spread, bootstrap, bootstrap_by, bootstrap_columns, draws_of,
+    interval_of, seed_words,
 };
 pub use correction::{benjamini_hochberg, holm};
-pub use permutation::{sign_flip, two_sample};
+pub use permutation::{random_signs, sign_flip, two_sample};
 pub use ranks::{Rank, ranks};
 pub use wilson::wilson;
 

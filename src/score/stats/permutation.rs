@@ -55,6 +55,22 @@ pub fn sign_flip(values: &[f64]) -> Option<f64> {
     Some(share(as_far + 1, RESAMPLES + 1))
 }
 
+/// So many rows of `n` coin throws, from the seed.
+pub fn random_signs(n: usize, times: usize) -> impl Iterator<Item = Vec<bool>> {
+    let mut rng = ChaCha12Rng::seed_from_u64(SEED);
+    (0..times).map(move |_| {
+        let mut bits = 0_u64;
+        (0..n)
+            .map(|at| {
+                if at % 64 == 0 {
+                    bits = rng.next_u64();
+                }
+                bits >> (at % 64) & 1 == 1
+            })
+            .collect()
+    })
+}
+
 /// Two-sided p of the hypothesis that two groups differ in their mean because of who is in which group.
 ///
 /// All splits are tried up to 10,000 of them; beyond, as in [`sign_flip`]. `None` if either group is empty.

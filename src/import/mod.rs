@@ -1,0 +1,237 @@
+//! Replies that other tools asked for: read, matched to question and condition, and made into lines of the store.
+//!
+//! Pure: bytes and texts in, records out. Nothing of what a file says about scores is believed; the replies are read by our
+//! own reader.
+
+mod kaggle;
+mod replies;
+
+pub use kaggle::{OwnResult, RunFile, run_file};
+pub use replies::{Columns, ReplyError, csv, json_lines};
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::bank::Bank;
+use crate::domain::{
+    Condition, Conversation, ErrorClass, Finish, KeyBase, Prompt, Role, Sampling, Served, Status,
+    TokenCounts, Usd,
+};
+use crate::store::{Clock, Cost, Record, RecordedError, Sent, VERSION};
+use crate::task::{Task, Tasks};
+
+/// A reply that somebody else asked for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Foreign {
+    /// Where it stands, for messages.
+    pub place: String,
+    /// Who answered.
+    pub model: String,
+    /// The task, where the file says so.
+    pub task: Option<String>,
+    /// The question, where the file says so.
+    pub item: Option<String>,
+    /// The condition, where the file says so.
+    pub condition: Option<Condition>,
+    /// Repetition, from 1, where the file says so.
+    pub epoch: Option<u32>,
+    /// The prompt as sent, where it is known.
+    pub prompt: Option<String>,
+    /// The raw reply; `None` if the call failed.
+    pub reply: Option<String>,
+    /// What failed.
+    pub error: Option<String>,
+    /// Token counts.
+    pub tokens: TokenCounts,
+    /// Cost as reported.
+    pub cost: Option<Usd>,
+    /// When it was asked, RFC 3339.
+    pub started: Option<String>,
+}
+
+/// Why a reply cannot be placed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unplaced {
+    /// The file names a task that is not loaded.
+    #[error("there is no task `{0}` (--tasks)")]
+    Task(String),
+    /// The file names a question that is not loaded.
+    #[error("there is no question `{0}` (--questions)")]
+    Item(String),
+    /// The task does not ask under this condition.
+    #[error("task `{0}` has no condition {1}")]
+    Condition(String, Condition),
+    /// Neither names nor the prompt say what was asked.
+    #[error("neither names nor the prompt say which question it answers")]
+    Unknown,
+    /// Asks of several turns cannot be told apart.
+    #[error(
+        "task `{0}` asks more than once in a conversation; one reply does not tell which ask it answers"
+    )]
+    SeveralAsks(String),
+}
+
+/// Finds what a reply belongs to.
+pub struct Matcher<'a> {
+    bank: &'a Bank,
+    tasks: &'a Tasks,
+    /// Prompts by their text.
+    prompts: HashMap<String, (&'a Task, usize, Condition)>,
+    /// How often a prompt was answered by a model so far.
+    seen: HashMap<(String, String, usize, Condition), u32>,
+}
+
+impl<'a> Matcher<'a> {
+    /// Knows every prompt of these questions and tasks.
+    #[must_use]
+    pub fn new(bank: &'a Bank, tasks: &'a Tasks) -> Self {
+        let mut prompts = HashMap::new();
+        for task in tasks.0.iter().filter(|task| task.asks().count() == 1) {
+            for (place, item) in bank.items.iter().enumerate() {
+                for condition in &task.conditions {
+                    if let Ok(conversation) = task.outline(item, *condition, false)
+                        && let [message] = conversation.0.as_slice()
+                    {
+                        prompts
+                            .insert(message.content.trim().to_owned(), (task, place, *condition));
+                    }
+                }
+            }
+        }
+        Self {
+            bank,
+            tasks,
+            prompts,
+            seen: HashMap::new(),
+        }
+    }
+
+    /// The line of the store for a reply. `provider` names where it came from, `now` stands in for an unknown start.
+    ///
+    /// # Errors
+    /// It cannot be said what was asked.
+    pub fn record(
+        &mut self,
+        foreign: &Foreign,
+        provider: &str,
+        now: &str,
+    ) -> Result<Record, Unplaced> {
+        let (task, place, condition) = self.place(foreign)?;
+        let item = &self.bank.items[place];
+        let asked = task
+            .outline(item, condition, false)
+            .map_err(|_| Unplaced::Unknown)?;
+        let conversation = match &foreign.prompt {
+            // What was sent is kept as it was.
+            Some(prompt) if asked.0.len() == 1 && asked.0[0].content != *prompt => {
+                let mut sent = Conversation::default();
+                sent.say(Role::User, prompt);
+                sent
+            }
+            _ => asked,
+        };
+        let seen = self
+            .seen
+            .entry((
+                foreign.model.clone(),
+                task.name.to_string(),
+                place,
+                condition,
+            ))
+            .or_default();
+        *seen += 1;
+        let epoch = foreign.epoch.unwrap_or(*seen).max(1);
+        let prompt = Prompt::from(conversation);
+        let sampling = Sampling::default();
+        let key = KeyBase::new(&foreign.model, &sampling, &prompt).key(epoch);
+        let status = match (&foreign.reply, &foreign.error) {
+            (Some(reply), _) if reply.trim().is_empty() => Status::Empty,
+            (Some(_), _) => Status::Ok,
+            (None, _) => Status::Error,
+        };
+        Ok(Record {
+            v: VERSION,
+            key,
+            model: foreign.model.as_str().into(),
+            task: task.name.clone(),
+            item: item.id.clone(),
+            tier: item.tier,
+            condition,
+            anchor: item.anchor(condition).map(f64::from),
+            epoch,
+            turn: 1,
+            attempt: 1,
+            conversation: Arc::clone(&prompt.conversation),
+            prompt_hash: Arc::clone(&prompt.hash),
+            sent: Sent {
+                provider: provider.into(),
+                model: foreign.model.as_str().into(),
+                sampling,
+                prefill: None,
+                dropped: Vec::new(),
+            },
+            status,
+            error: (status == Status::Error).then(|| RecordedError {
+                class: ErrorClass::Server,
+                http_status: None,
+                message: foreign
+                    .error
+                    .clone()
+                    .unwrap_or_else(|| "no reply in the file".to_owned()),
+            }),
+            text: foreign.reply.clone(),
+            reasoning_text: None,
+            returned_model: None,
+            finish: None::<Finish>,
+            finish_word: None,
+            tokens: foreign.tokens,
+            usage_mismatch: false,
+            served: Served::default(),
+            batch: None,
+            cost_usd: Cost {
+                computed: None,
+                reported: foreign.cost,
+            },
+            request_id: None,
+            body: None,
+            clock: Clock {
+                started: foreign.started.clone().unwrap_or_else(|| now.to_owned()),
+                queued_ms: 0,
+                waited_ms: 0,
+                in_flight_ms: 0,
+            },
+            wheel: env!("CARGO_PKG_VERSION").into(),
+        })
+    }
+
+    fn place(&self, foreign: &Foreign) -> Result<(&'a Task, usize, Condition), Unplaced> {
+        let by_prompt = foreign
+            .prompt
+            .as_ref()
+            .and_then(|prompt| self.prompts.get(prompt.trim()))
+            .copied();
+        let (Some(item), Some(condition)) = (&foreign.item, foreign.condition) else {
+            return by_prompt.ok_or(Unplaced::Unknown);
+        };
+        let task = match &foreign.task {
+            Some(name) => self
+                .tasks
+                .get(name)
+                .ok_or_else(|| Unplaced::Task(name.clone()))?,
+            None => by_prompt.ok_or(Unplaced::Unknown)?.0,
+        };
+        if task.asks().count() != 1 {
+            return Err(Unplaced::SeveralAsks(task.name.to_string()));
+        }
+        if !task.conditions.contains(&condition) {
+            return Err(Unplaced::Condition(task.name.to_string(), condition));
+        }
+        let place = self
+            .bank
+            .items
+            .iter()
+            .position(|known| known.id.as_str() == item)
+            .ok_or_else(|| Unplaced::Item(item.clone()))?;
+        Ok((task, place, condition))
+    }
+}

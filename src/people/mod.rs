@@ -1,0 +1,211 @@
+//! The same questions, put to people: a page, a small server for it on this machine, and lines for a store of their own.
+//!
+//! Each person sees each question once, with a low or a high anchor by chance, and cannot go back. Nothing about a person is
+//! kept but a random token that tells their answers from those of others, and the day.
+
+mod page;
+mod server;
+
+pub use page::page;
+pub use server::{PeopleServer, ServeError};
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use chrono::{SecondsFormat, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::bank::{Bank, Item};
+use crate::domain::{
+    Comparison, Condition, Conversation, KeyBase, Prompt, Role, Sampling, Served, Status,
+    TokenCounts, grouped,
+};
+use crate::parse::{Question, read_reply};
+use crate::store::{Clock, Cost, Record, Sent, VERSION};
+
+pub use crate::domain::PEOPLE;
+
+/// The task whose column it stands in.
+pub const TASK: &str = "classic";
+
+/// Longest answer, in bytes.
+const LONGEST: usize = 200;
+
+/// One answer of one person.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    /// Random token of the person.
+    pub person: String,
+    /// The question.
+    pub item: String,
+    /// The anchor shown.
+    pub condition: Condition,
+    /// Whether the person thinks it is more or less than the anchor.
+    pub comparison: Comparison,
+    /// The estimate as typed.
+    pub answer: String,
+}
+
+/// An answer that cannot be taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// No such question or condition.
+    #[error("there is no question `{0}` under that condition")]
+    Unknown(String),
+    /// The token is no token.
+    #[error("the token of the person must be 8 to 64 letters and digits")]
+    Token,
+    /// The number cannot be read.
+    #[error("please write one number above 0, such as 1500 or 2.5 million")]
+    Unreadable,
+    /// The person answered that question before.
+    #[error("this question is answered already")]
+    Twice,
+}
+
+/// People and what they answered so far.
+#[derive(Debug, Default)]
+pub struct Panel {
+    numbers: HashMap<String, u32>,
+    answered: HashMap<(u32, String), Condition>,
+    last: u32,
+}
+
+impl Panel {
+    /// Takes note of a stored answer.
+    pub fn note(&mut self, record: &Record) {
+        self.last = self.last.max(record.epoch);
+        if let Some(person) = &record.request_id {
+            self.numbers.insert(person.clone(), record.epoch);
+        }
+        self.answered
+            .insert((record.epoch, record.item.to_string()), record.condition);
+    }
+
+    /// The line of the store for an answer. The person's number stands as its epoch.
+    ///
+    /// # Errors
+    /// An answer that cannot be read, that was given before, or to no question of the bank.
+    pub fn record(&mut self, answer: &Answer, bank: &Bank) -> Result<Record, Refused> {
+        let token = &answer.person;
+        if !(8..=64).contains(&token.len()) || !token.bytes().all(|b| b.is_ascii_alphanumeric()) {
+            return Err(Refused::Token);
+        }
+        let unknown = || Refused::Unknown(answer.item.chars().take(60).collect());
+        let item = bank.get(&answer.item.as_str().into()).ok_or_else(unknown)?;
+        let anchor = item.anchor(answer.condition).ok_or_else(unknown)?;
+        let text = format!("{}\nESTIMATE: {}", answer.comparison, answer.answer.trim());
+        let question = Question {
+            unit: &item.unit,
+            anchor: Some(anchor.get()),
+            comparison: true,
+        };
+        let read = read_reply(&text, &question).value;
+        if answer.answer.len() > LONGEST || !read.is_ok_and(|value| value > 0.0) {
+            return Err(Refused::Unreadable);
+        }
+        let number = self.numbers.get(token).copied().unwrap_or(self.last + 1);
+        if self.answered.contains_key(&(number, answer.item.clone())) {
+            return Err(Refused::Twice);
+        }
+        let record = line(answer, item, number, text);
+        self.note(&record);
+        Ok(record)
+    }
+
+    /// Takes back what could not be kept.
+    fn forget(&mut self, record: &Record) {
+        self.answered
+            .remove(&(record.epoch, record.item.to_string()));
+    }
+
+    /// Questions that a person has answered.
+    #[must_use]
+    pub fn count(&self, person: &str) -> usize {
+        let number = self.numbers.get(person);
+        self.answered
+            .keys()
+            .filter(|(who, _)| Some(who) == number)
+            .count()
+    }
+
+    /// How many people there are.
+    #[must_use]
+    pub fn people(&self) -> usize {
+        self.numbers.len()
+    }
+}
+
+/// What a person reads: the comparison, then the estimate.
+#[must_use]
+pub fn wording(item: &Item, condition: Condition) -> Option<(String, String)> {
+    let anchor = grouped(item.anchor(condition)?.get());
+    let (unit, in_unit) = if item.unit.is_empty() {
+        (String::new(), String::new())
+    } else {
+        (format!(" {}", item.unit), format!(", in {}", item.unit))
+    };
+    Some((
+        format!("Is {} more or less than {anchor}{unit}?", item.text),
+        format!("And your estimate of {}{in_unit}?", item.text),
+    ))
+}
+
+fn line(answer: &Answer, item: &Item, number: u32, text: String) -> Record {
+    let mut shown = Conversation::default();
+    if let Some((comparison, estimate)) = wording(item, answer.condition) {
+        shown.say(Role::User, format!("{comparison}\n{estimate}"));
+    }
+    let prompt = Prompt::from(shown);
+    let sampling = Sampling::default();
+    Record {
+        v: VERSION,
+        key: KeyBase::new(PEOPLE, &sampling, &prompt).key(number),
+        model: PEOPLE.into(),
+        task: TASK.into(),
+        item: item.id.clone(),
+        tier: item.tier,
+        condition: answer.condition,
+        anchor: item.anchor(answer.condition).map(f64::from),
+        epoch: number,
+        turn: 1,
+        attempt: 1,
+        conversation: Arc::clone(&prompt.conversation),
+        prompt_hash: prompt.hash,
+        sent: Sent {
+            provider: PEOPLE.into(),
+            model: PEOPLE.into(),
+            sampling,
+            prefill: None,
+            dropped: Vec::new(),
+        },
+        status: Status::Ok,
+        error: None,
+        text: Some(text),
+        reasoning_text: None,
+        returned_model: None,
+        finish: None,
+        finish_word: None,
+        tokens: TokenCounts::default(),
+        usage_mismatch: false,
+        served: Served::default(),
+        batch: None,
+        cost_usd: Cost::default(),
+        request_id: Some(answer.person.clone()),
+        body: None,
+        clock: Clock {
+            // The day alone: the minute might say who it was.
+            started: Utc::now()
+                .date_naive()
+                .and_hms_opt(0, 0, 0)
+                .unwrap_or_default()
+                .and_utc()
+                .to_rfc3339_opts(SecondsFormat::Millis, true),
+            queued_ms: 0,
+            waited_ms: 0,
+            in_flight_ms: 0,
+        },
+        wheel: env!("CARGO_PKG_VERSION").into(),
+    }
+}
