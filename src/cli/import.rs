@@ -214,7 +214,10 @@ fn gather(path: &Path, named: bool, files: &mut Vec<(String, Vec<u8>)>) -> Resul
         return Ok(());
     }
     let name = path.display().to_string();
-    if name.ends_with(".zip") {
+    let is_zip = path
+        .extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("zip"));
+    if is_zip {
         let file = std::fs::File::open(path).map_err(failed)?;
         let broken = |error: zip::result::ZipError| CliError::Usage(format!("{name}: {error}"));
         let mut archive = zip::ZipArchive::new(file).map_err(broken)?;

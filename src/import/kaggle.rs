@@ -119,7 +119,7 @@ fn collect(run: &Value, place: &str, outer: Option<&str>, into: &mut Vec<Foreign
         here = vec![foreign];
     }
     for mut foreign in here {
-        foreign.place = place.to_owned();
+        place.clone_into(&mut foreign.place);
         foreign.model = model.clone().unwrap_or_default();
         into.push(foreign);
     }

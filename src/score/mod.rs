@@ -112,7 +112,7 @@ fn ranks(cells: &[CellScore]) -> BTreeMap<TaskName, BTreeMap<ModelName, Rank>> {
         by_task.entry(&cell.task).or_default().push(cell);
     }
     by_task
-        .into_iter()
+        .into_par_iter()
         .map(|(task, cells)| {
             let rows: Vec<Vec<Option<Spread>>> = cells
                 .iter()

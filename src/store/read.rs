@@ -74,7 +74,7 @@ pub fn read_all<T: Send>(
     mut keep: impl FnMut(T) + Send,
 ) -> Result<Vec<String>, StoreError> {
     // A block is kept while the next ones are read, but not many of them.
-    let (made, to_keep) = std::sync::mpsc::sync_channel::<Vec<(u128, T)>>(2);
+    let (made, to_keep) = std::sync::mpsc::sync_channel::<Marked<T>>(2);
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let mut seen = Seen::default();
@@ -99,12 +99,15 @@ pub fn read_all<T: Send>(
     })
 }
 
-/// What `each` made of the lines of a block, with their marks, and a warning about a torn last line.
+/// What was made of lines, each with its mark.
+type Marked<T> = Vec<(u128, T)>;
+
+/// What `each` made of the lines of a block, and a warning about a torn last line.
 fn read_block<T: Send>(
     path: &Path,
     block: &Block,
     each: &(impl Fn(Record) -> T + Sync),
-) -> Result<(Vec<(u128, T)>, Option<String>), StoreError> {
+) -> Result<(Marked<T>, Option<String>), StoreError> {
     let lines = lines_of(&block.text);
     let last = lines.len();
     let read: Vec<(usize, u128, Result<T, LineError>)> = lines
@@ -328,15 +331,15 @@ impl Fingerprint {
     #[must_use]
     pub fn of(record: &Record) -> Option<u128> {
         record.status.is_answer().then(|| {
-            let said = serde_json::json!([
-                record.model,
-                record.task,
-                record.key,
+            let said = serde_json::to_vec(&(
+                &record.model,
+                &record.task,
+                &record.key,
                 record.turn,
                 record.status,
-                record.text
-            ]);
-            half(&blake3::hash(said.to_string().as_bytes()))
+                &record.text,
+            ));
+            half(&blake3::hash(&said.unwrap_or_default()))
         })
     }
 

@@ -9,8 +9,7 @@ use super::support::{Folder, Server, ok};
 
 /// Runs a notebook with the SDK against a server; false, with a visible line, where the SDK is not installed.
 fn run_notebook(folder: &Folder, server: &Server, file: &str) -> bool {
-    let python = std::env::var("WHEEL_KAGGLE_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let has = Command::new(&python)
+    let has = Command::new("python3")
         .args(["-c", "import kaggle_benchmarks"])
         .current_dir(folder.path())
         .output()
@@ -19,7 +18,7 @@ fn run_notebook(folder: &Folder, server: &Server, file: &str) -> bool {
         skipped();
         return false;
     }
-    let done = Command::new(&python)
+    let done = Command::new("python3")
         .arg(file)
         .current_dir(folder.path())
         .env("HOME", folder.path())

@@ -248,6 +248,7 @@ fn saved_answers_make_a_row_with_intervals_over_persons() {
     let questions = data["questions"].as_array().unwrap();
     assert_eq!(questions.len(), 40);
     // Thirty people who are pulled halfway, each with a bias of their own.
+    let than = regex::Regex::new(r"than ([0-9,.]*[0-9])").unwrap();
     let mut text = String::new();
     for person in 0..30_u32 {
         for (place, question) in (0_u32..).zip(questions) {

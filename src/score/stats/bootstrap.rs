@@ -16,7 +16,7 @@ pub const RESAMPLES: usize = 10_000;
 pub const SEED: u64 = 1974;
 
 /// Resamples of the epochs of one item, from which each resample of the items takes one.
-pub(super) const INNER_ROWS: usize = 1000;
+pub(super) const INNER_ROWS: usize = 250;
 
 /// Tables of draws above this many numbers are made anew each time rather than kept.
 const KEPT: usize = 4_000_000;
