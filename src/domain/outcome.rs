@@ -107,6 +107,8 @@ pub enum Loss {
     Unread(NoValue),
     /// The estimate is zero or negative and has no logarithm.
     NotPositive,
+    /// It was asked with another anchor than the rest of its question and condition.
+    OtherAnchor,
 }
 
 impl std::fmt::Display for Loss {
@@ -118,6 +120,7 @@ impl std::fmt::Display for Loss {
             Self::Truncated => f.write_str("truncated"),
             Self::Unread(why) => write!(f, "{why}"),
             Self::NotPositive => f.write_str("not_positive"),
+            Self::OtherAnchor => f.write_str("other_anchor"),
         }
     }
 }

@@ -307,7 +307,13 @@ fn score_item(
     let unanchored =
         baseline.map_or_else(Vec::new, |cell| cell.estimates(item, Condition::Unanchored));
     let center = |values: &[f64]| (!values.is_empty()).then(|| index.center(values));
-    let anchor = |condition| cell.of(item, condition).first()?.anchor;
+    let anchor = |condition| {
+        let epochs = cell.of(item, condition);
+        let counted = epochs
+            .iter()
+            .find(|sample| sample.outcome != Outcome::Lost(Loss::OtherAnchor));
+        counted?.anchor
+    };
     let shown = (anchor(Condition::Low), anchor(Condition::High));
     let anchors = shown
         .0

@@ -152,13 +152,17 @@ pub fn cells<'a>(
                 task,
                 known: HashMap::new(),
             };
-            let samples = lines
+            let mut samples: Vec<CellSample<'_>> = lines
                 .chunk_by(|a, b| slot_of(a) == slot_of(b))
                 .filter_map(|lines| {
                     let item = items.get(&lines[0].item)?;
                     Some(count(lines[0].slot(), lines, &mut wording, item))
                 })
                 .collect();
+            let place = |sample: &CellSample<'_>| (sample.slot.item.clone(), sample.slot.condition);
+            samples
+                .chunk_by_mut(|a, b| place(a) == place(b))
+                .for_each(keep_one_anchor);
             Cell {
                 model: model.clone(),
                 task,
@@ -167,6 +171,20 @@ pub fn cells<'a>(
         })
         .collect();
     (cells, unknown)
+}
+
+/// Epochs of one question and condition are averaged only under one anchor: that of the last one in today's wording, or
+/// else of the last.
+fn keep_one_anchor(epochs: &mut [CellSample<'_>]) {
+    let last = epochs
+        .iter()
+        .max_by_key(|sample| (sample.current_wording, sample.slot.epoch));
+    let Some(anchor) = last.map(|sample| sample.anchor) else {
+        return;
+    };
+    for sample in epochs.iter_mut().filter(|sample| sample.anchor != anchor) {
+        sample.outcome = Outcome::Lost(Loss::OtherAnchor);
+    }
 }
 
 /// The place of a line in its cell.

@@ -255,8 +255,7 @@ fn saved_answers_make_a_row_with_intervals_over_persons() {
             let mixed = (person * 1_103 + place * 7_919 + 17).wrapping_mul(2_654_435_761);
             let side = if mixed >> 31 == 0 { "low" } else { "high" };
             let shown = question[side][0].as_str().unwrap();
-            let anchor = regex::Regex::new(r"than ([0-9,.]*[0-9])").unwrap();
-            let anchor: f64 = anchor.captures(shown).unwrap()[1]
+            let anchor: f64 = than.captures(shown).unwrap()[1]
                 .replace(',', "")
                 .parse()
                 .unwrap();

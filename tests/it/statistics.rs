@@ -257,3 +257,36 @@ fn two_models_two_tasks_and_two_stores_are_compared_by_question() {
         .expect(2)
         .says(&["nobody", "there are"]);
 }
+
+#[test]
+fn epochs_under_a_changed_anchor_are_not_averaged_with_the_others() {
+    let folder = Folder::new();
+    let words = "run --quiet --task classic --model scripted/pull=1 --epochs";
+    let bank = |reference: u32| {
+        format!(
+            "name: q\nquestions:\n  - id: a\n    tier: fermi\n    text: the number of beans\n    reference: {reference}\n    derivation: a guess\n"
+        )
+    };
+    folder.write("questions/q.yaml", &bank(1000));
+    folder.wheel(&format!("{words} 2")).expect(0);
+    folder.write("questions/q.yaml", &bank(5000));
+    folder
+        .wheel("run --quiet --task classic --model scripted/pull=1 --epochs 1")
+        .expect(0);
+    let cell = folder.wheel("score --json").expect(0).json()["cells"][0].clone();
+    let item = &cell["by_item"][0];
+    assert_eq!(
+        (&item["anchor_low"], &item["anchor_high"]),
+        (&2000.0.into(), &13000.0.into()),
+        "{cell}"
+    );
+    assert_eq!(
+        (&item["estimate_low"], &item["estimate_high"]),
+        (&2000.0.into(), &13000.0.into())
+    );
+    assert_eq!(
+        (&item["index"], &item["epochs_low"]),
+        (&1.0.into(), &1.into())
+    );
+    assert_eq!(cell["losses"], serde_json::json!({"other_anchor": 2}));
+}
