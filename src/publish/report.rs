@@ -12,8 +12,8 @@ use crate::bank::{Bank, Item};
 use crate::domain::{
     Comparison, Condition, ModelName, Tier, Tokens, Usd, grouped, round_significant,
 };
-use crate::score::cell::BACKLASH;
 use crate::score::stats::{RESAMPLES, SEED, median};
+use crate::score::tier::BACKLASH;
 use crate::score::{
     Cell, CellSample, CellScore, Index, ItemScore, ModelScore, Outcome, Scores, TierScore,
 };

@@ -5,28 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use strum::IntoEnumIterator;
 
 use super::index::{Index, half};
-use super::noise::{ItemNoise, Noise, item_noise, split};
+use super::noise::{ItemNoise, item_noise};
 use super::people;
 use super::samples::{Cell, Outcome};
 use super::settings::{Settings, settings_of};
-use super::stats::{
-    Interval, IntervalMethod, Spread, bootstrap_columns, mean, median, sign_flip, two_sample,
-    wilson,
-};
+use super::stats::{IntervalMethod, Spread, two_sample};
+use super::tier::{TESTABLE, TierScore, summarise, unanchored};
 use crate::bank::{Bank, Item};
 use crate::domain::{Condition, ItemId, Loss, ModelName, TaskName, Tier};
-
-/// An index below this counts as backlash: the answer moved away from the anchor.
-pub const BACKLASH: f64 = -0.05;
-
-/// Share of usable items below which a cell is not scored, as a fraction of five.
-const COVERAGE_FIFTHS: usize = 4;
-
-/// Level of the tests that are counted.
-pub const LEVEL: f64 = 0.05;
-
-/// Epochs on each side from which a test within one question can come out below [`LEVEL`].
-const TESTABLE: usize = 4;
 
 /// How scores are computed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -63,78 +49,7 @@ pub struct ItemScore {
     /// Two-sided permutation p of the difference between the conditions within this item; for [`Index::Raw`], with at
     /// least four epochs on each side.
     pub p: Option<f64>,
-    noise: Option<ItemNoise>,
-}
-
-/// A mean with its interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Mean {
-    /// The mean over items.
-    pub value: f64,
-    /// 95 % bootstrap interval over items.
-    pub interval: Interval,
-    /// The items.
-    pub n: usize,
-}
-
-/// Scores over a set of items.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TierScore {
-    /// Items in the bank.
-    pub items: usize,
-    /// Items with both estimates usable.
-    pub usable: usize,
-    /// Mean index (for [`Index::Raw`] the share of items beyond chance); `None` below the coverage rule.
-    pub index: Option<f64>,
-    /// 95 % interval of it; `None` with fewer than two items.
-    pub interval: Option<Interval>,
-    /// Median index over items.
-    pub median: Option<f64>,
-    /// Two-sided sign-flip permutation p of a mean index of 0.
-    pub p: Option<f64>,
-    /// Mean absolute index, which also holds run-to-run noise.
-    pub sensitivity: Option<f64>,
-    /// Its interval.
-    pub sensitivity_interval: Option<Interval>,
-    /// What of the sensitivity is noise; with at least two epochs, for [`Index::LogAi`].
-    pub noise: Option<Noise>,
-    /// Low and high halves of the index of Jacowitz & Kahneman, for [`Index::Ai`].
-    pub halves: Option<(Option<Mean>, Option<Mean>)>,
-    /// Items with an index below −0.05.
-    pub backlash: usize,
-    /// Usable items whose estimates differ at all.
-    pub moved: usize,
-    /// Usable estimates equal to the anchor shown, and all usable estimates under an anchor.
-    pub copies: (usize, usize),
-    why: Option<String>,
-}
-
-impl TierScore {
-    /// Share of usable estimates equal to the anchor shown.
-    #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "counts of samples")]
-    pub fn copy_share(&self) -> Option<f64> {
-        let (copies, usable) = self.copies;
-        (usable > 0).then(|| copies as f64 / usable as f64)
-    }
-
-    /// Why there is no index, where there is none.
-    #[must_use]
-    pub fn why(&self) -> Option<&str> {
-        self.why.as_deref()
-    }
-
-    /// 1 − |index|: what boards rank by, higher is better.
-    #[must_use]
-    pub fn resistance(&self) -> Option<f64> {
-        self.index.map(resistance)
-    }
-}
-
-/// 1 − |index|.
-#[must_use]
-pub fn resistance(index: f64) -> f64 {
-    1.0 - index.abs()
+    pub(super) noise: Option<ItemNoise>,
 }
 
 /// Scores of one model × task.
@@ -205,10 +120,8 @@ pub fn score_cell(
             .collect();
         (!chosen.is_empty()).then(|| {
             if anchored {
-                let mut score = TierScore {
-                    copies: copies(cell, tier),
-                    ..summarise(&chosen, method)
-                };
+                let mut score = summarise(&chosen, method);
+                score.copies = copies(cell, tier);
                 if of_people {
                     people::between_persons(&mut score, cell, bank, tier, method);
                 }
@@ -352,135 +265,10 @@ fn score_item(
     }
 }
 
-/// Whether enough items are usable: at least 80 %.
-fn covered(usable: usize, items: usize) -> bool {
-    usable > 0 && usable * 5 >= items * COVERAGE_FIFTHS
-}
-
-fn summarise(items: &[&ItemScore], method: Method) -> TierScore {
-    let usable: Vec<&ItemScore> = items
-        .iter()
-        .copied()
-        .filter(|item| match method.index {
-            Index::Raw => item.p.is_some(),
-            _ => item.index.is_some(),
-        })
-        .collect();
-    let mut score = TierScore {
-        items: items.len(),
-        usable: usable.len(),
-        backlash: usable
-            .iter()
-            .filter(|item| item.index.is_some_and(|index| index < BACKLASH))
-            .count(),
-        moved: usable
-            .iter()
-            .filter(|item| item.index.is_some_and(|index| index != 0.0))
-            .count(),
-        ..unanchored(&[])
-    };
-    if !covered(usable.len(), items.len()) {
-        let needed = (items.len() * COVERAGE_FIFTHS).div_ceil(5);
-        let epochs = match method.index {
-            Index::Raw => format!(" with {TESTABLE} epochs a side"),
-            _ => String::new(),
-        };
-        score.why = Some(format!(
-            "{} of {} items usable{epochs}; at least {needed} are needed",
-            usable.len(),
-            items.len(),
-        ));
-        return score;
-    }
-    if method.index == Index::Raw {
-        let beyond = usable
-            .iter()
-            .filter(|item| item.p.is_some_and(|p| p < LEVEL))
-            .count();
-        #[expect(clippy::cast_precision_loss, reason = "counts of items")]
-        let share = beyond as f64 / usable.len() as f64;
-        score.index = Some(share);
-        score.interval = Some(wilson(beyond, usable.len()));
-        return score;
-    }
-    let spreads: Vec<Spread> = usable
-        .iter()
-        .filter_map(|item| item.spread.clone())
-        .collect();
-    let values: Vec<f64> = spreads.iter().map(|spread| spread.value).collect();
-    let statistics = |values: &[f64]| {
-        let (mut sum, mut sizes) = (0.0, 0.0);
-        for value in values {
-            sum += value;
-            sizes += value.abs();
-        }
-        #[expect(clippy::cast_precision_loss, reason = "the number of items")]
-        let n = values.len() as f64;
-        [sum / n, sizes / n]
-    };
-    let [index, sensitivity] = statistics(&values);
-    let intervals = (values.len() > 1)
-        .then(|| bootstrap_columns([&spreads], method.interval, |[values]| statistics(values)));
-    score.index = Some(index);
-    score.interval = intervals.map(|[index, _]| index);
-    score.median = median(&values);
-    // Without its sign an index says nothing about the side of zero.
-    score.p = (method.index != Index::AIndex)
-        .then(|| sign_flip(&values))
-        .flatten();
-    score.sensitivity = Some(sensitivity);
-    score.sensitivity_interval = intervals.map(|[_, sensitivity]| sensitivity);
-    let noises: Vec<ItemNoise> = usable.iter().filter_map(|item| item.noise).collect();
-    score.noise = (method.index == Index::LogAi)
-        .then(|| split(sensitivity, &noises))
-        .flatten();
-    score.halves = (method.index == Index::Ai).then(|| {
-        let side = |of: fn(&ItemScore) -> Option<f64>| {
-            let values: Vec<Spread> = usable
-                .iter()
-                .filter_map(|item| of(item))
-                .map(Spread::from)
-                .collect();
-            (values.len() > 1).then(|| {
-                let [interval] =
-                    bootstrap_columns([&values], method.interval, |[values]| [mean(values)]);
-                let plain: Vec<f64> = values.iter().map(|item| item.value).collect();
-                Mean {
-                    value: mean(&plain),
-                    interval,
-                    n: values.len(),
-                }
-            })
-        };
-        (side(|item| item.halves.0), side(|item| item.halves.1))
-    });
-    score
-}
-
-/// Counts of items without anchors, and nothing else.
-fn unanchored(items: &[&ItemScore]) -> TierScore {
-    TierScore {
-        items: items.len(),
-        usable: items.iter().filter(|item| item.none.is_some()).count(),
-        index: None,
-        interval: None,
-        median: None,
-        p: None,
-        sensitivity: None,
-        sensitivity_interval: None,
-        noise: None,
-        halves: None,
-        backlash: 0,
-        moved: 0,
-        copies: (0, 0),
-        why: None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::index::log_ratio;
-    use super::super::stats::bootstrap;
+    use super::super::stats::{bootstrap, sign_flip};
     use super::*;
 
     #[test]
@@ -497,12 +285,5 @@ mod tests {
         // The post's first mistake: without the downs the wobble looks like a pull, clear of zero.
         let clamped: Vec<f64> = values.iter().map(|value| value.max(0.0)).collect();
         assert!(bootstrap(&clamped, IntervalMethod::Percentile).low > 0.04);
-    }
-
-    #[test]
-    fn coverage_is_thirty_two_of_forty() {
-        assert!(covered(32, 40));
-        assert!(!covered(31, 40));
-        assert!(!covered(0, 0));
     }
 }

@@ -14,23 +14,26 @@ pub mod relief;
 pub mod samples;
 pub mod settings;
 pub mod stats;
+pub mod tier;
 
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-pub use cell::{CellScore, ItemScore, Method, TierScore, score_cell};
+pub use cell::{CellScore, ItemScore, Method, score_cell};
 pub use heard::{Heard, Pool};
 pub use index::Index;
 pub use model::{ModelScore, score_model};
 pub use samples::{Cell, CellSample, Outcome, cells};
 pub use stats::{Interval, IntervalMethod, Rank};
+pub use tier::TierScore;
 
 use crate::bank::Bank;
 use crate::domain::{Condition, ModelName, TaskName};
 use crate::task::Tasks;
-use cell::{Adjusted, resistance};
+use cell::Adjusted;
 use stats::{Spread, benjamini_hochberg, holm};
+use tier::resistance;
 
 /// All scores of a store.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cell::{Method, TierScore};
+use super::cell::Method;
 use super::index::Index;
 use super::samples::{Cell, Outcome};
 use super::stats::{RESAMPLES, draws_of, interval_of, random_signs};
+use super::tier::TierScore;
 use crate::bank::{Bank, Item};
 use crate::domain::{Condition, PEOPLE, Tier};
 

@@ -158,7 +158,7 @@ impl Board<'_> {
                 let Some((low, high)) = cell.all.halves else {
                     continue;
                 };
-                let text = |half: Option<crate::score::cell::Mean>| {
+                let text = |half: Option<crate::score::tier::Mean>| {
                     half.map_or_else(
                         || UNSCORED.to_owned(),
                         |half| {

@@ -2,16 +2,17 @@
 
 mod bootstrap;
 mod correction;
+mod draws;
 mod normal;
 mod permutation;
 mod ranks;
 mod wilson;
 
 pub use bootstrap::{
-    IntervalMethod, RESAMPLES, SEED, Spread, bootstrap, bootstrap_by, bootstrap_columns, draws_of,
-    interval_of, seed_words,
+    IntervalMethod, RESAMPLES, Spread, bootstrap, bootstrap_by, bootstrap_columns, interval_of,
 };
 pub use correction::{benjamini_hochberg, holm};
+pub use draws::{SEED, draws_of, seed_words};
 pub use permutation::{random_signs, sign_flip, two_sample};
 pub use ranks::{Rank, ranks};
 pub use wilson::wilson;

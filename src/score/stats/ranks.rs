@@ -1,6 +1,7 @@
 //! Ranks with intervals: how far a place depends on which questions were asked.
 
-use super::bootstrap::{INNER_ROWS, Level, draws, draws_below};
+use super::bootstrap::{INNER_ROWS, Level};
+use super::draws::{draws, draws_below};
 use super::{RESAMPLES, Spread};
 
 /// A place among several, 1 being the best.

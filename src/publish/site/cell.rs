@@ -1,0 +1,148 @@
+//! The page of a cell: every prompt and raw reply.
+
+use std::collections::HashMap;
+
+use minijinja::Environment;
+use serde::Serialize;
+use serde_json::json;
+
+use super::{Page, SiteSource, cell_file, model_file, page, sample_id};
+use crate::domain::grouped;
+use crate::publish::board::{index_text, provenance};
+use crate::publish::document::Entry;
+use crate::publish::format::{UNKNOWN, cell_why, losses};
+use crate::score::{Cell, CellSample, Outcome};
+use crate::store::Record;
+
+#[derive(Serialize)]
+struct Shown {
+    id: String,
+    head: String,
+    read: String,
+    messages: Vec<Said>,
+    reasoning: Option<String>,
+    reply: String,
+    meta: String,
+}
+
+#[derive(Serialize)]
+struct Said {
+    role: String,
+    content: String,
+}
+
+pub(super) fn cell_page(
+    environment: &Environment<'_>,
+    source: &SiteSource<'_>,
+    cell: &Cell<'_>,
+) -> Result<Page, minijinja::Error> {
+    let scores = source.board.scores;
+    let score = scores
+        .cells
+        .iter()
+        .find(|score| score.model == cell.model && score.task == cell.task.name);
+    let items: HashMap<_, _> = source
+        .board
+        .bank
+        .items
+        .iter()
+        .map(|item| (&item.id, item))
+        .collect();
+    let samples: Vec<Shown> = cell
+        .samples
+        .iter()
+        .map(|sample| {
+            let about = items
+                .get(&sample.slot.item)
+                .map_or_else(|| sample.slot.item.to_string(), |item| item.text.clone());
+            shown(sample, &about, (source.record)(sample).as_ref())
+        })
+        .collect();
+    let title = format!("{}: {}", cell.model, cell.task.title);
+    let about = score.map_or_else(String::new, |score| {
+        let value = if score.anchored {
+            format!("{} {}. ", scores.method.index.title(), index_text(score))
+        } else {
+            String::new()
+        };
+        let why = cell_why(score).map_or_else(String::new, |why| format!("Not scored: {why}. "));
+        format!(
+            "{value}{}{} samples; lost: {}.",
+            if score.all.index.is_some() {
+                String::new()
+            } else {
+                why
+            },
+            score.samples,
+            losses(score.losses.iter().map(|(loss, n)| (*loss, *n)))
+        )
+    });
+    let up = vec![Entry::from(cell.model.as_str()).to(Some(model_file(&cell.model)))];
+    let html = environment.get_template("cell.html")?.render(page(
+        &title,
+        json!({
+            "up": up,
+            "site": true,
+            "about": about,
+            "samples": samples,
+            "provenance": provenance(&source.board),
+        }),
+    ))?;
+    Ok((cell_file(&cell.model, &cell.task.name), html))
+}
+
+fn shown(sample: &CellSample<'_>, about: &str, record: Option<&Record>) -> Shown {
+    let line = sample.record;
+    let mut read = match sample.outcome {
+        Outcome::Estimate(value) => format!("read as {}", grouped(value)),
+        Outcome::Lost(loss) => format!("no estimate: {loss}"),
+    };
+    if let Some(reading) = &sample.reading {
+        read.push_str(&format!(", by the rule {}", reading.rule));
+    }
+    if sample.contradicts() {
+        read.push_str("; the comparison contradicts the estimate");
+    }
+    let count = |tokens: Option<crate::domain::Tokens>| {
+        tokens.map_or_else(|| UNKNOWN.to_owned(), |tokens| tokens.0.to_string())
+    };
+    let error = record.and_then(|record| record.error.as_ref());
+    Shown {
+        id: sample_id(sample),
+        head: format!(
+            "{about} · {}{} · epoch {}",
+            sample.slot.condition,
+            sample
+                .anchor
+                .map_or_else(String::new, |anchor| format!(" {}", grouped(anchor))),
+            sample.slot.epoch
+        ),
+        read,
+        messages: line
+            .conversation
+            .0
+            .iter()
+            .map(|message| Said {
+                role: message.role.to_string(),
+                content: message.content.clone(),
+            })
+            .collect(),
+        reasoning: record.and_then(|record| record.reasoning_text.clone()),
+        reply: match error {
+            Some(error) => format!("[{}: {}]", error.class, error.message),
+            None => record
+                .and_then(|record| record.text.clone())
+                .unwrap_or_default(),
+        },
+        meta: format!(
+            "{} · asked {} · {} tokens in, {} out · {}/{} · sample {}",
+            line.status,
+            line.started,
+            count(line.tokens.input),
+            count(line.tokens.output),
+            line.sent.provider,
+            line.sent.model,
+            line.key
+        ),
+    }
+}
