@@ -79,6 +79,14 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         .collect();
     output::result(&contrasts_table(first, second, &table))?;
     for row in &rows {
+        let differ = row
+            .contrast
+            .items
+            .iter()
+            .any(|item| item.difference() != 0.0);
+        if args.items == 0 || !differ {
+            continue;
+        }
         output::result(&format!("{}: the questions that differ most", row.about))?;
         output::result(&most_different(args, row))?;
     }
@@ -116,11 +124,15 @@ fn rows(args: &Args) -> Result<Vec<Row>, CliError> {
         }
         return Ok(rows);
     }
-    let known: Vec<&str> = scores
+    let mut known: Vec<&str> = scores
         .models
         .iter()
         .map(|model| model.model.as_str())
         .collect();
+    // Next to a task only another task makes sense.
+    if evidence.tasks.get(first).is_some() || evidence.tasks.get(second).is_some() {
+        known = evidence.tasks.names().collect();
+    }
     if let Some(name) = [first, second]
         .into_iter()
         .find(|name| !known.contains(&name.as_str()))
@@ -144,6 +156,7 @@ fn most_different(args: &Args, row: &Row) -> String {
         .contrast
         .items
         .iter()
+        .filter(|item| item.difference() != 0.0)
         .take(args.items)
         .map(|item| {
             vec![

@@ -12,19 +12,19 @@ use strum::VariantNames;
 use super::workspace::{QuestionArgs, StoreArgs, TaskArgs, check_tasks, unknown};
 use super::{CliError, output};
 use crate::bank::Bank;
-use crate::domain::{ModelName, SampleKey};
-use crate::score::{Heard, Index, IntervalMethod, Method, Pool, Scores, score};
+use crate::domain::{ModelName, SampleKey, TaskName};
+use crate::score::{Cell, Heard, Index, IntervalMethod, Method, Pool, Scores, cells, score};
 use crate::store::{self, Fingerprint, Record};
 use crate::task::Tasks;
 
 /// Where the evidence lies.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct EvidenceArgs {
     #[command(flatten)]
     pub(super) store: StoreArgs,
     /// Folder of answers of people, which make a row of their own
     #[arg(long, value_name = "DIR")]
-    people: Option<PathBuf>,
+    pub(super) people: Option<PathBuf>,
     #[command(flatten)]
     questions: QuestionArgs,
     #[command(flatten)]
@@ -70,7 +70,11 @@ pub(super) struct Evidence {
     pub(super) lines: usize,
     /// Versions of the program that asked.
     pub(super) versions: BTreeSet<String>,
+    /// Folder of the people's answers.
+    pub(super) people: Option<PathBuf>,
     stores: Vec<PathBuf>,
+    models: Vec<String>,
+    only: Vec<String>,
 }
 
 impl EvidenceArgs {
@@ -89,6 +93,12 @@ impl EvidenceArgs {
         let bank = self.questions.load()?;
         let tasks = self.tasks.load()?;
         check_tasks(only, &tasks)?;
+        if let Some(people) = self.people.as_deref().filter(|people| !people.is_dir()) {
+            return Err(CliError::Usage(format!(
+                "there are no answers of people at {}: `wheel people` collects some",
+                people.display()
+            )));
+        }
         if !store.is_dir() {
             return Err(CliError::Usage(format!(
                 "there is no store at {}: run `wheel run --task classic` first, or name the folder with --store",
@@ -102,6 +112,9 @@ impl EvidenceArgs {
             fingerprint: String::new(),
             lines: 0,
             versions: BTreeSet::new(),
+            people: self.people.clone(),
+            models: models.to_vec(),
+            only: only.to_vec(),
             stores: [store]
                 .into_iter()
                 .chain(self.people.as_deref())
@@ -146,7 +159,7 @@ impl EvidenceArgs {
         evidence.lines = heard.len();
         evidence.heard = heard;
         evidence.fingerprint = fingerprint.finish();
-        evidence.select(models, only)?;
+        evidence.check()?;
         Ok(evidence)
     }
 }
@@ -170,30 +183,46 @@ impl Evidence {
         Ok(by_key)
     }
 
-    /// Keeps the lines of the named models and tasks; all if none is named.
-    fn select(&mut self, models: &[String], tasks: &[String]) -> Result<(), CliError> {
-        let known: BTreeSet<ModelName> = self.heard.iter().map(|line| line.model.clone()).collect();
-        let known: Vec<&str> = known.iter().map(ModelName::as_str).collect();
-        for name in models {
+    /// Checks the names of a selection.
+    fn check(&self) -> Result<(), CliError> {
+        let known: BTreeSet<&ModelName> = self.heard.iter().map(|line| &line.model).collect();
+        let known: Vec<&str> = known.into_iter().map(ModelName::as_str).collect();
+        for name in &self.models {
             if !known.contains(&name.as_str()) {
                 return Err(unknown("model in the store", name, &known));
             }
         }
-        self.heard.retain(|line| {
-            (models.is_empty() || models.iter().any(|name| name == line.model.as_str()))
-                && (tasks.is_empty() || tasks.iter().any(|name| name == line.task.as_str()))
-        });
-        if self.heard.is_empty() {
-            return Err(CliError::Usage(
+        if self
+            .heard
+            .iter()
+            .any(|line| self.holds(&line.model, &line.task))
+        {
+            Ok(())
+        } else {
+            Err(CliError::Usage(
                 "the store holds no sample of this selection".to_owned(),
-            ));
+            ))
         }
-        Ok(())
+    }
+
+    /// Whether a cell belongs to the selection; every one does if nothing is named.
+    fn holds(&self, model: &ModelName, task: &TaskName) -> bool {
+        (self.models.is_empty() || self.models.iter().any(|name| name == model.as_str()))
+            && (self.only.is_empty() || self.only.iter().any(|name| name == task.as_str()))
+    }
+
+    /// The samples of the selection.
+    pub(super) fn cells(&self) -> Vec<Cell<'_>> {
+        let (mut cells, _) = cells(&self.heard, &self.bank, &self.tasks);
+        cells.retain(|cell| self.holds(&cell.model, &cell.task.name));
+        cells
     }
 
     /// Scores it, and says what was left out because its task or question is not loaded.
+    ///
+    /// Everything is scored: baselines, ranks and adjusted p values rest on cells that a selection may leave out.
     pub(super) fn scores(&self, method: Method) -> Result<Scores, CliError> {
-        let scores = on_all_cores(|| score(&self.heard, &self.bank, &self.tasks, method))?;
+        let mut scores = on_all_cores(|| score(&self.heard, &self.bank, &self.tasks, method))?;
         for (name, n) in &scores.unknown {
             output::note(&format!(
                 "warning: {n} stored lines of {name} are left out: it is not loaded (--questions, --tasks)"
@@ -204,6 +233,13 @@ impl Evidence {
                 "no stored sample belongs to the questions and tasks that are loaded: name theirs with --questions and --tasks".to_owned(),
             ));
         }
+        scores
+            .cells
+            .retain(|cell| self.holds(&cell.model, &cell.task));
+        let cells = &scores.cells;
+        scores
+            .models
+            .retain(|model| cells.iter().any(|cell| cell.model == model.model));
         Ok(scores)
     }
 }

@@ -9,7 +9,6 @@ use super::leaderboard::replace;
 use super::workspace::{QuestionArgs, TaskArgs, check_tasks};
 use super::{CliError, Exit, output};
 use crate::publish::{cells_rows, items_rows, notebook, samples_rows};
-use crate::score::cells;
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct Args {
@@ -90,7 +89,7 @@ fn kaggle(args: &KaggleArgs) -> Result<Exit, CliError> {
 fn tables(args: &TableArgs, as_json: bool) -> Result<Exit, CliError> {
     let evidence = args.evidence.load(&args.model, &args.task)?;
     let scores = evidence.scores(args.method.method())?;
-    let (samples, _) = cells(&evidence.heard, &evidence.bank, &evidence.tasks);
+    let samples = evidence.cells();
     for (name, table) in [
         ("cells", cells_rows(&scores)),
         ("items", items_rows(&scores)),

@@ -1,6 +1,6 @@
 //! `wheel import`: replies that other tools asked for.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,9 @@ use clap::{Args as ClapArgs, Subcommand};
 
 use super::workspace::{QuestionArgs, StoreArgs, TaskArgs};
 use super::{CliError, Exit, output};
-use crate::domain::SampleKey;
 use crate::import::{Columns, Foreign, Matcher, csv, json_lines, run_file};
 use crate::people::{Answer, Refused};
-use crate::store::{CellFile, Record, cell_path, read_file};
+use crate::store::{CellFile, Record, cell_path, list_files_of, read_file};
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct Args {
@@ -55,14 +54,14 @@ struct KaggleArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Examples:\n  wheel import replies answers.csv --model my-model --task classic\n  wheel import replies log.jsonl --column reply=response --column item=question_id\n\nColumns: reply (needed), model, task, item, condition (unanchored, low, high), epoch, prompt, error, started,\ninput_tokens, output_tokens, reasoning_tokens. Where item and condition are missing, the prompt says what was asked."
+    after_help = "Examples:\n  wheel import replies answers.csv --model my-model --task classic\n  wheel import replies log.jsonl --column reply=response --column item=question_id\n\nColumns: reply (needed), model, task, item, condition (unanchored, low, high), anchor, epoch, prompt, error,\nstarted, input_tokens, output_tokens, reasoning_tokens. Where item and condition are missing, the prompt says what was asked."
 )]
 struct ReplyArgs {
     /// A .csv file, or JSON lines
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The model, where the rows do not name it
-    #[arg(long, value_name = "M", default_value = "")]
+    #[arg(long, value_name = "M", default_value = "", hide_default_value = true)]
     model: String,
     /// The task, where the rows do not name it
     #[arg(long, value_name = "T")]
@@ -75,7 +74,8 @@ struct ReplyArgs {
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {
-    const OURS: [&str; 12] = [
+    const OURS: [&str; 13] = [
+        "anchor",
         "reply",
         "model",
         "task",
@@ -154,7 +154,7 @@ fn people(args: &PeopleArgs) -> Result<Exit, CliError> {
     }
     file.append(&records).map_err(CliError::failed)?;
     output::note(&format!(
-        "{}: {} answers added, {known} were there; {} people",
+        "{}: added {}, already there {known}, left out {refused}; people: {}",
         args.store.display(),
         records.len(),
         panel.people()
@@ -172,9 +172,15 @@ fn kaggle(args: &KaggleArgs) -> Result<Exit, CliError> {
         gather(path, true, &mut files)?;
     }
     if files.is_empty() {
-        return Err(CliError::Usage(
-            "no run file (*.run.json) lies there".to_owned(),
-        ));
+        let places: Vec<String> = args
+            .paths
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        return Err(CliError::Usage(format!(
+            "there is no run file (*.run.json) in {}",
+            places.join(", ")
+        )));
     }
     let mut replies = Vec::new();
     let mut known: HashSet<Vec<u8>> = HashSet::new();
@@ -244,6 +250,11 @@ fn replies(args: &ReplyArgs) -> Result<Exit, CliError> {
     let defaults = Foreign {
         model: args.model.clone(),
         task: args.task.clone(),
+        place: args
+            .file
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default(),
         ..Foreign::default()
     };
     let is_csv = args
@@ -266,39 +277,39 @@ fn keep(target: &Target, replies: &[Foreign], provider: &str) -> Result<Exit, Cl
     let bank = target.questions.load()?;
     let tasks = target.tasks.load()?;
     let mut matcher = Matcher::new(&bank, &tasks);
+    let store = &target.store.store;
+    let models: BTreeSet<&str> = replies.iter().map(|reply| reply.model.as_str()).collect();
+    for model in models {
+        for path in list_files_of(store, &model.into()).map_err(CliError::failed)? {
+            read_file(&path, |record| matcher.note(&record)).map_err(CliError::failed)?;
+        }
+    }
     let now = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
     let mut by_file: BTreeMap<PathBuf, Vec<Record>> = BTreeMap::new();
     let mut unplaced: BTreeMap<String, (usize, &str)> = BTreeMap::new();
+    let (mut added, mut known, mut left_out) = (0, 0, 0);
     for foreign in replies {
+        if matcher.knows(foreign) {
+            known += 1;
+            continue;
+        }
         match matcher.record(foreign, provider, &now) {
             Ok(record) => {
-                let path = cell_path(&target.store.store, &record.model, &record.task);
+                added += 1;
+                let path = cell_path(store, &record.model, &record.task);
                 by_file.entry(path).or_default().push(record);
             }
             Err(why) => {
+                left_out += 1;
                 let place = foreign.place.as_str();
                 unplaced.entry(why.to_string()).or_insert((0, place)).0 += 1;
             }
         }
     }
     for (why, (n, place)) in &unplaced {
-        output::note(&format!(
-            "warning: {n} replies are left out: {why} (first at {place})"
-        ));
+        output::note(&format!("warning: left out {n}: {why} (first at {place})"));
     }
-    let (mut added, mut known) = (0, 0);
-    for (path, mut records) in by_file {
-        let mut there: HashSet<(SampleKey, Option<String>)> = HashSet::new();
-        if path.is_file() {
-            read_file(&path, |record| {
-                there.insert((record.key, record.text));
-            })
-            .map_err(CliError::failed)?;
-        }
-        let all = records.len();
-        records.retain(|record| there.insert((record.key.clone(), record.text.clone())));
-        known += all - records.len();
-        added += records.len();
+    for (path, records) in by_file {
         let (file, warning) = CellFile::open(path).map_err(CliError::failed)?;
         if let Some(warning) = warning {
             output::note(&format!("warning: {warning}"));
@@ -306,11 +317,11 @@ fn keep(target: &Target, replies: &[Foreign], provider: &str) -> Result<Exit, Cl
         file.append(&records).map_err(CliError::failed)?;
     }
     output::note(&format!(
-        "{}: {added} replies added, {known} were there",
-        target.store.store.display()
+        "{}: added {added}, already there {known}, left out {left_out}",
+        store.display()
     ));
-    Ok(if added + known == 0 {
-        Exit::Failed
+    Ok(if left_out > 0 {
+        Exit::Missing
     } else {
         Exit::Done
     })

@@ -8,7 +8,7 @@ use clap::Args as ClapArgs;
 use super::evidence::{Evidence, EvidenceArgs, MethodArgs};
 use super::{CliError, Exit, output};
 use crate::publish::{BoardSource, Page, SiteSource, board, site};
-use crate::score::{Method, Scores, cells};
+use crate::score::{Method, Scores};
 
 #[derive(Debug, ClapArgs)]
 #[command(
@@ -56,13 +56,14 @@ fn source<'a>(evidence: &'a Evidence, scores: &'a Scores) -> BoardSource<'a> {
         store_fingerprint: &evidence.fingerprint,
         lines: evidence.lines,
         versions: &evidence.versions,
+        people: evidence.people.as_deref(),
     }
 }
 
 /// The board as pages of a site.
 pub(super) fn pages(evidence: &Evidence, method: Method) -> Result<Vec<Page>, CliError> {
     let scores = evidence.scores(method)?;
-    let (cells, _) = cells(&evidence.heard, &evidence.bank, &evidence.tasks);
+    let cells = evidence.cells();
     let records = evidence.records()?;
     let pages = site(&SiteSource {
         board: source(evidence, &scores),

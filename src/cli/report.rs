@@ -8,7 +8,6 @@ use super::evidence::{EvidenceArgs, MethodArgs};
 use super::leaderboard::replace;
 use super::{CliError, Exit, output};
 use crate::publish::{ReportSource, document_html, markdown, report};
-use crate::score::cells;
 
 #[derive(Debug, ClapArgs)]
 #[command(
@@ -38,7 +37,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         .evidence
         .load(std::slice::from_ref(&args.model), &args.task)?;
     let scores = evidence.scores(args.method.method())?;
-    let (cells, _) = cells(&evidence.heard, &evidence.bank, &evidence.tasks);
+    let cells = evidence.cells();
     let source = ReportSource {
         scores: &scores,
         cells: &cells,

@@ -44,7 +44,15 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
             Ok((path, text))
         })
         .collect::<Result<_, CliError>>()?;
-    let evidence = args.evidence.load(&[], &[])?;
+    let mut source = args.evidence.clone();
+    // A board with people says where their answers lie.
+    if source.people.is_none() {
+        source.people = published.iter().find_map(|(path, text)| match text {
+            Some(text) => people_of(text),
+            None => people_of(&read(&path.join("index.html")).ok()?),
+        });
+    }
+    let evidence = source.load(&[], &[])?;
     let mut wrong = 0;
     for (path, text) in published {
         wrong += if let Some(text) = text {
@@ -58,17 +66,22 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     }
     if wrong > 0 {
         return Err(CliError::Failed(format!(
-            "{wrong} places are not what the replies in {} say; `wheel leaderboard` writes them anew",
-            args.evidence.store.store.display()
+            "places that are not what the replies say: {wrong}; `wheel leaderboard` writes a board anew"
         )));
     }
     output::result(&format!(
-        "every cell is what the {} lines of {} say (fingerprint {})",
-        evidence.lines,
-        args.evidence.store.store.display(),
-        evidence.fingerprint
+        "every cell is what the {} stored lines say (fingerprint {})",
+        evidence.lines, evidence.fingerprint
     ))?;
     Ok(Exit::Done)
+}
+
+/// The folder of people's answers that a board names.
+fn people_of(text: &str) -> Option<PathBuf> {
+    let (_, options) = text.split_once(MADE_BY.trim_start_matches('`'))?;
+    let (_, after) = options.lines().next()?.split_once(" --people ")?;
+    let end = after.find(['`', ' ']).unwrap_or(after.len());
+    Some(PathBuf::from(&after[..end]))
 }
 
 /// Compares every page, and gives the number of differences.
@@ -141,16 +154,16 @@ fn tell(path: &Path, found: &[Mismatch]) -> usize {
     found.len()
 }
 
-/// Pages of a site that the store does not give.
+/// What lies in the folder of a site and does not come out of the store.
 fn strangers(folder: &Path, pages: &[Page]) -> Result<usize, CliError> {
     let known: BTreeSet<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
     let mut wrong = 0;
     for entry in std::fs::read_dir(folder).map_err(CliError::failed)? {
         let name = entry.map_err(CliError::failed)?.file_name();
         let name = name.to_string_lossy();
-        if name.ends_with(".html") && !known.contains(&*name) {
+        if !known.contains(&*name) {
             output::note(&format!(
-                "{}: no such page comes out of the store",
+                "{}: nothing of that name comes out of the store",
                 folder.join(&*name).display()
             ));
             wrong += 1;

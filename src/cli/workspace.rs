@@ -11,7 +11,7 @@ use crate::task::{self, TaskFile, Tasks};
 use crate::yaml::nearest;
 
 /// Where questions come from.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct QuestionArgs {
     /// Question files or folders [default: questions/ here if it exists, else the built-in ones]
     #[arg(long = "questions", value_name = "PATH")]
@@ -19,7 +19,7 @@ pub(super) struct QuestionArgs {
 }
 
 /// Where tasks come from.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct TaskArgs {
     /// Folder of task files that are added to the built-in ones [default: tasks/ here if it exists]
     #[arg(long, value_name = "DIR")]

@@ -106,19 +106,21 @@ fn collect(run: &Value, place: &str, outer: Option<&str>, into: &mut Vec<Foreign
         foreign.item = text("qid");
         foreign.task = text("task");
         foreign.condition = text("condition").and_then(|name| name.parse().ok());
-        foreign.epoch = number(&said["repeat"]).map(|repeat| {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "a number of repetitions; casts of floats saturate"
-            )]
-            let repeat = repeat as u32;
-            repeat.max(1)
-        });
+        foreign.anchor = number(&said["anchor"]);
         foreign.reply = text("reply").or(foreign.reply);
         here = vec![foreign];
     }
-    for mut foreign in here {
+    for (number, mut foreign) in here.into_iter().enumerate() {
+        let own = run.get("subruns").map_or_else(
+            || run.to_string(),
+            |_| {
+                let mut own = run.clone();
+                own["subruns"] = Value::Null;
+                own.to_string()
+            },
+        );
+        let hash = blake3::hash(own.as_bytes()).to_hex();
+        foreign.source = format!("kaggle-{}-{number}", &hash[..16]);
         place.clone_into(&mut foreign.place);
         foreign.model = model.clone().unwrap_or_default();
         into.push(foreign);

@@ -9,7 +9,7 @@ mod replies;
 pub use kaggle::{OwnResult, RunFile, run_file};
 pub use replies::{Columns, ReplyError, csv, json_lines};
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::bank::Bank;
@@ -35,6 +35,10 @@ pub struct Foreign {
     pub condition: Option<Condition>,
     /// Repetition, from 1, where the file says so.
     pub epoch: Option<u32>,
+    /// The anchor shown, where the file says so.
+    pub anchor: Option<f64>,
+    /// What tells this reply from others, however often and from wherever the file is read.
+    pub source: String,
     /// The prompt as sent, where it is known.
     pub prompt: Option<String>,
     /// The raw reply; `None` if the call failed.
@@ -64,6 +68,14 @@ pub enum Unplaced {
     /// Neither names nor the prompt say what was asked.
     #[error("neither names nor the prompt say which question it answers")]
     Unknown,
+    /// The anchor that was shown is not known.
+    #[error("its prompt is not today's, and no column `anchor` says which anchor was shown")]
+    Anchor,
+    /// Another reply has that place.
+    #[error(
+        "epoch {0} of its question and condition is taken by another reply; leave the epoch out to add one"
+    )]
+    Taken(u32),
     /// Asks of several turns cannot be told apart.
     #[error(
         "task `{0}` asks more than once in a conversation; one reply does not tell which ask it answers"
@@ -77,8 +89,10 @@ pub struct Matcher<'a> {
     tasks: &'a Tasks,
     /// Prompts by their text.
     prompts: HashMap<String, (&'a Task, usize, Condition)>,
-    /// How often a prompt was answered by a model so far.
-    seen: HashMap<(String, String, usize, Condition), u32>,
+    /// The epochs that are taken, by model, task, question and condition.
+    taken: HashMap<(String, String, String, Condition), BTreeSet<u32>>,
+    /// Replies that are there.
+    known: HashSet<String>,
 }
 
 impl<'a> Matcher<'a> {
@@ -102,14 +116,34 @@ impl<'a> Matcher<'a> {
             bank,
             tasks,
             prompts,
-            seen: HashMap::new(),
+            taken: HashMap::new(),
+            known: HashSet::new(),
         }
     }
 
-    /// The line of the store for a reply. `provider` names where it came from, `now` stands in for an unknown start.
+    /// Takes note of a stored line.
+    pub fn note(&mut self, record: &Record) {
+        let place = (
+            record.model.to_string(),
+            record.task.to_string(),
+            record.item.to_string(),
+            record.condition,
+        );
+        self.taken.entry(place).or_default().insert(record.epoch);
+        self.known.extend(record.request_id.clone());
+    }
+
+    /// Whether a reply is in the store.
+    #[must_use]
+    pub fn knows(&self, foreign: &Foreign) -> bool {
+        self.known.contains(&foreign.source)
+    }
+
+    /// The line of the store for a reply, which is taken note of. `provider` names where it came from, `now` stands in for
+    /// an unknown start.
     ///
     /// # Errors
-    /// It cannot be said what was asked.
+    /// It cannot be said what was asked, or its place is taken.
     pub fn record(
         &mut self,
         foreign: &Foreign,
@@ -121,6 +155,10 @@ impl<'a> Matcher<'a> {
         let asked = task
             .outline(item, condition, false)
             .map_err(|_| Unplaced::Unknown)?;
+        let asked_as_today = matches!(
+            (&foreign.prompt, asked.0.as_slice()),
+            (Some(prompt), [message]) if message.content.trim() == prompt.trim()
+        );
         let conversation = match &foreign.prompt {
             // What was sent is kept as it was.
             Some(prompt) if asked.0.len() == 1 && asked.0[0].content != *prompt => {
@@ -130,17 +168,27 @@ impl<'a> Matcher<'a> {
             }
             _ => asked,
         };
-        let seen = self
-            .seen
-            .entry((
-                foreign.model.clone(),
-                task.name.to_string(),
-                place,
-                condition,
-            ))
-            .or_default();
-        *seen += 1;
-        let epoch = foreign.epoch.unwrap_or(*seen).max(1);
+        let ours = item.anchor(condition).map(f64::from);
+        let is_ours = foreign.prompt.is_none() || asked_as_today;
+        let anchor = match (ours, foreign.anchor) {
+            (None, _) => None,
+            (Some(_), Some(shown)) if shown > 0.0 => Some(shown),
+            (Some(anchor), _) if is_ours => Some(anchor),
+            _ => return Err(Unplaced::Anchor),
+        };
+        let cell = (
+            foreign.model.clone(),
+            task.name.to_string(),
+            item.id.to_string(),
+            condition,
+        );
+        let taken = self.taken.entry(cell).or_default();
+        let next = taken.last().map_or(1, |last| last + 1);
+        let epoch = foreign.epoch.unwrap_or(next).max(1);
+        if !taken.insert(epoch) {
+            return Err(Unplaced::Taken(epoch));
+        }
+        self.known.insert(foreign.source.clone());
         let prompt = Prompt::from(conversation);
         let sampling = Sampling::default();
         let key = KeyBase::new(&foreign.model, &sampling, &prompt).key(epoch);
@@ -157,7 +205,7 @@ impl<'a> Matcher<'a> {
             item: item.id.clone(),
             tier: item.tier,
             condition,
-            anchor: item.anchor(condition).map(f64::from),
+            anchor,
             epoch,
             turn: 1,
             attempt: 1,
@@ -192,7 +240,7 @@ impl<'a> Matcher<'a> {
                 computed: None,
                 reported: foreign.cost,
             },
-            request_id: None,
+            request_id: Some(foreign.source.clone()),
             body: None,
             clock: Clock {
                 started: foreign.started.clone().unwrap_or_else(|| now.to_owned()),

@@ -23,8 +23,17 @@ pub enum ReplyError {
         message: String,
     },
     /// A column is missing.
-    #[error("there is no column `{0}`: name another with --column {0}=NAME; there are: {1}")]
-    Column(String, String),
+    #[error(
+        "there is no column `{theirs}`: name the right one with --column {ours}=NAME; there are: {known}"
+    )]
+    Column {
+        /// Our name.
+        ours: String,
+        /// The name that was looked for.
+        theirs: String,
+        /// The columns that are there.
+        known: String,
+    },
 }
 
 impl Columns {
@@ -73,6 +82,21 @@ impl Columns {
                 })
             })
             .transpose()?;
+        let anchor = filled("anchor")
+            .map(|text| {
+                let number = text.trim().replace(',', "").parse::<f64>().ok();
+                number
+                    .filter(|number| number.is_finite() && *number > 0.0)
+                    .ok_or_else(|| wrong(format!("anchor must be a number above 0, not `{text}`")))
+            })
+            .transpose()?;
+        // Rows are told apart by file, line and content.
+        let row = format!(
+            "{} {line} {}",
+            defaults.place,
+            Value::Object(fields.clone())
+        );
+        let row = blake3::hash(row.as_bytes()).to_hex();
         let model = filled("model").unwrap_or_else(|| defaults.model.clone());
         if model.is_empty() {
             return Err(wrong(
@@ -86,6 +110,8 @@ impl Columns {
             item: filled("item"),
             condition,
             epoch: whole("epoch")?.map(|epoch| u32::try_from(epoch).unwrap_or(u32::MAX)),
+            anchor,
+            source: format!("row-{}", &row[..16]),
             prompt: filled("prompt"),
             reply: text("reply"),
             error: filled("error"),
@@ -101,17 +127,19 @@ impl Columns {
     }
 
     fn check<'a>(&self, known: impl Iterator<Item = &'a str> + Clone) -> Result<(), ReplyError> {
-        let wanted = self
+        let mut wanted: Vec<(&str, &str)> = self
             .0
-            .values()
-            .map(String::as_str)
-            .chain([self.name("reply")]);
-        for name in wanted {
-            if !known.clone().any(|known| known == name) {
-                return Err(ReplyError::Column(
-                    name.to_owned(),
-                    known.collect::<Vec<_>>().join(", "),
-                ));
+            .iter()
+            .map(|(ours, theirs)| (ours.as_str(), theirs.as_str()))
+            .collect();
+        wanted.push(("reply", self.name("reply")));
+        for (ours, theirs) in wanted {
+            if !known.clone().any(|known| known == theirs) {
+                return Err(ReplyError::Column {
+                    ours: ours.to_owned(),
+                    theirs: theirs.to_owned(),
+                    known: known.collect::<Vec<_>>().join(", "),
+                });
             }
         }
         Ok(())
@@ -130,6 +158,26 @@ pub fn csv(text: &[u8], columns: &Columns, defaults: &Foreign) -> Result<Vec<For
     let mut reader = csv::Reader::from_reader(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text));
     let header = reader.headers().map_err(|error| broken(&error))?.clone();
     columns.check(header.iter())?;
+    let mut names: Vec<&str> = header.iter().collect();
+    names.sort_unstable();
+    if let Some(name) = names
+        .iter()
+        .zip(names.iter().skip(1))
+        .find_map(|(a, b)| (a == b).then_some(a))
+    {
+        return Err(ReplyError::Row {
+            line: 1,
+            message: format!("the column `{name}` stands there twice"),
+        });
+    }
+    // The reader would take all that follows for one field.
+    if memchr::memchr_iter(b'"', text).count() % 2 == 1 {
+        return Err(ReplyError::Row {
+            line: 1,
+            message: "a quotation mark is opened and never closed, somewhere in the file"
+                .to_owned(),
+        });
+    }
     let mut found = Vec::new();
     for row in reader.records() {
         let row = row.map_err(|error| broken(&error))?;

@@ -9,7 +9,7 @@ mod server;
 pub use page::page;
 pub use server::{PeopleServer, ServeError};
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use chrono::{SecondsFormat, Utc};
@@ -67,20 +67,16 @@ pub enum Refused {
 /// People and what they answered so far.
 #[derive(Debug, Default)]
 pub struct Panel {
-    numbers: HashMap<String, u32>,
-    answered: HashMap<(u32, String), Condition>,
-    last: u32,
+    people: HashSet<u32>,
+    answered: HashSet<(u32, String)>,
 }
 
 impl Panel {
     /// Takes note of a stored answer.
     pub fn note(&mut self, record: &Record) {
-        self.last = self.last.max(record.epoch);
-        if let Some(person) = &record.request_id {
-            self.numbers.insert(person.clone(), record.epoch);
-        }
+        self.people.insert(record.epoch);
         self.answered
-            .insert((record.epoch, record.item.to_string()), record.condition);
+            .insert((record.epoch, record.item.to_string()));
     }
 
     /// The line of the store for an answer. The person's number stands as its epoch.
@@ -105,8 +101,8 @@ impl Panel {
         if answer.answer.len() > LONGEST || !read.is_ok_and(|value| value > 0.0) {
             return Err(Refused::Unreadable);
         }
-        let number = self.numbers.get(token).copied().unwrap_or(self.last + 1);
-        if self.answered.contains_key(&(number, answer.item.clone())) {
+        let number = number_of(token);
+        if self.answered.contains(&(number, answer.item.clone())) {
             return Err(Refused::Twice);
         }
         let record = line(answer, item, number, text);
@@ -123,18 +119,25 @@ impl Panel {
     /// Questions that a person has answered.
     #[must_use]
     pub fn count(&self, person: &str) -> usize {
-        let number = self.numbers.get(person);
+        let number = number_of(person);
         self.answered
-            .keys()
-            .filter(|(who, _)| Some(who) == number)
+            .iter()
+            .filter(|(who, _)| *who == number)
             .count()
     }
 
     /// How many people there are.
     #[must_use]
     pub fn people(&self) -> usize {
-        self.numbers.len()
+        self.people.len()
     }
+}
+
+/// The number that stands for a person, from the token: the same in every store, so that stores can be merged.
+fn number_of(token: &str) -> u32 {
+    let hash = blake3::hash(token.as_bytes());
+    let [a, b, c, d, ..] = *hash.as_bytes();
+    u32::from_le_bytes([a, b, c, d]).max(1)
 }
 
 /// What a person reads: the comparison, then the estimate.

@@ -52,7 +52,8 @@ at("question").addEventListener("submit", async (event) => {
   const form = new FormData(at("question"));
   const number = state.order[state.place];
   const line = { person: state.person, item: questions[number].item, condition: state.sides[number], comparison: form.get("side"), answer: form.get("answer").trim() };
-  if (!/[0-9]/.test(line.answer)) {
+  // The server reads more notations; a saved file cannot be asked again.
+  if (!(served ? /[0-9]/ : /^[0-9][0-9., ]*( (thousand|million|billion|trillion))?$/i).test(line.answer)) {
     at("wrong").textContent = "Please write one number, such as 1500 or 2.5 million.";
     return;
   }

@@ -49,7 +49,7 @@ fn tier_json(score: &TierScore) -> Map<String, Value> {
         "noise_items": score.noise.map(|noise| noise.n),
         "low_half": half(score, false),
         "high_half": half(score, true),
-        "backlash": score.index.map(|_| score.backlash),
+        "backlash": score.index.and(score.backlash),
         "moved": score.index.map(|_| score.moved),
         "resistance": score.resistance(),
         "copy_share": score.copy_share(),

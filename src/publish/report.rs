@@ -10,7 +10,7 @@ use super::format::{
 };
 use crate::bank::{Bank, Item};
 use crate::domain::{
-    Comparison, Condition, ModelName, Tier, Tokens, Usd, grouped, round_significant,
+    Comparison, Condition, ItemId, ModelName, Tier, Tokens, Usd, grouped, round_significant,
 };
 use crate::score::stats::{RESAMPLES, SEED, median};
 use crate::score::tier::BACKLASH;
@@ -57,7 +57,10 @@ pub fn report(source: &ReportSource<'_>, model: &ModelName) -> Option<Vec<Block>
         .collect();
     let mut blocks = vec![
         heading(1, format!("{model}: pulled where, and how far")),
-        text(intro(source.scores)),
+        text(intro(
+            source.scores,
+            cells.iter().any(|(score, _)| score.people.is_some()),
+        )),
         heading(2, "At a glance"),
         overview(&cells),
         text(model_words(whole)),
@@ -92,26 +95,35 @@ fn text(text: impl Into<String>) -> Block {
     Block::Text { text: text.into() }
 }
 
-fn intro(scores: &Scores) -> String {
+fn intro(scores: &Scores, people: bool) -> String {
     let index = match scores.method.index {
         Index::LogAi => {
-            "ln(estimate after the high anchor / estimate after the low one) / ln(high anchor / low anchor), capped to [−1, 1]"
+            "The index of a question is ln(estimate after the high anchor / estimate after the low one) / ln(high anchor / low anchor), capped to [−1, 1]: 0 = the anchor changed nothing, 1 = the estimate moved as much as the anchor, negative = pushed away."
         }
         Index::Ai => {
-            "(median estimate after the high anchor − after the low one) / (high anchor − low anchor), after Jacowitz & Kahneman (1995)"
+            "The index of a question is (median estimate after the high anchor − after the low one) / (high anchor − low anchor), after Jacowitz & Kahneman (1995): 0 = the anchor changed nothing, 1 = the estimate moved as much as the anchor, negative = pushed away."
         }
         Index::AIndex => {
-            "|median estimate after the high anchor − after the low one| / |high anchor − low anchor|, which has no sign"
+            "The index of a question is |median estimate after the high anchor − after the low one| / |high anchor − low anchor|: 0 = the anchor changed nothing, 1 = the estimate moved as much as the anchor; it has no sign, so it does not tell a pull from a push away."
         }
         Index::Raw => {
-            "the median estimate after the high anchor − that after the low one, in the unit of the question; a cell is the share of questions whose difference is beyond chance"
+            "Of a question, the difference of the medians after the high anchor and after the low one is shown in its own unit, with a permutation p; of a task, the share of the questions whose p is below 0.05, with a Wilson interval."
         }
     };
-    format!(
-        "The index of a question is {index}: 0 = the anchor changed nothing, 1 = the estimate moved as much as the anchor, negative = pushed away. Intervals are 95 % {} \
-         bootstrap intervals over questions and their epochs ({RESAMPLES} resamples, seed {SEED}); that of one question is over its epochs alone, and unknown ({UNKNOWN}) with one.",
-        scores.method.interval
-    )
+    let method = scores.method.interval;
+    let intervals = match (scores.method.index, people) {
+        (Index::Raw, _) => String::new(),
+        (_, true) => format!(
+            " Intervals are 95 % percentile bootstrap intervals over persons ({RESAMPLES} resamples, seed {SEED})."
+        ),
+        (Index::LogAi, false) => format!(
+            " Intervals are 95 % {method} bootstrap intervals over questions and their epochs ({RESAMPLES} resamples, seed {SEED}); that of one question is Welch's t over its epochs alone, and unknown ({UNKNOWN}) with one."
+        ),
+        (_, false) => format!(
+            " Intervals are 95 % {method} bootstrap intervals over questions ({RESAMPLES} resamples, seed {SEED}); that of one question is unknown ({UNKNOWN})."
+        ),
+    };
+    format!("{index}{intervals}")
 }
 
 fn overview(cells: &[(&CellScore, &Cell<'_>)]) -> Block {
@@ -141,7 +153,7 @@ fn overview(cells: &[(&CellScore, &Cell<'_>)]) -> Block {
                             noise.n
                         )
                     })),
-                    or_dash(all.index.map(|_| all.backlash.to_string())),
+                    or_dash(all.index.and(all.backlash).map(|n| n.to_string())),
                     or_dash(all.copy_share().map(|share| {
                         format!("{} ({} of {})", two(share), all.copies.0, all.copies.1)
                     })),
@@ -185,7 +197,7 @@ fn model_words(model: &ModelScore) -> String {
         },
     );
     let relief = model.relief.map_or_else(
-        || "Relief by thinking cannot be said: it needs both tasks scored and a classic index clear of zero.".to_owned(),
+        || "Relief by thinking cannot be said: it needs classic and thinking scored, and a classic index clear of zero.".to_owned(),
         |relief| {
             format!(
                 "Relief by thinking, 1 − thinking index / classic index: {} n={}.",
@@ -233,7 +245,7 @@ fn task(source: &ReportSource<'_>, score: &CellScore, cell: &Cell<'_>) -> Vec<Bl
             .first()
             .and_then(|sample| (source.link)(sample))
     };
-    let items: BTreeMap<_, _> = source
+    let items: BTreeMap<&ItemId, &Item> = source
         .bank
         .items
         .iter()
@@ -264,11 +276,15 @@ fn task(source: &ReportSource<'_>, score: &CellScore, cell: &Cell<'_>) -> Vec<Bl
                 Entry::from(own.none.map_or_else(|| UNSCORED.to_owned(), short)).by(own.none),
                 estimate(own.high, Condition::High),
                 anchor(own.anchors.1),
-                Entry::from(item_index(own)).by(own.index),
+                Entry::from(item_index(own, score.method.index)).by(own.index),
                 Entry::from(format!("{}, {}", own.epochs.0, own.epochs.1)),
             ]
         })
         .collect();
+    let index_head = match score.method.index {
+        Index::Raw => "difference, p#",
+        _ => "index [95 %]#",
+    };
     blocks.push(Block::Table {
         columns: columns(&[
             "question",
@@ -279,7 +295,7 @@ fn task(source: &ReportSource<'_>, score: &CellScore, cell: &Cell<'_>) -> Vec<Bl
             "no anchor#",
             "after high#",
             "high anchor#",
-            "index [95 %]#",
+            index_head,
             "estimates low, high#",
         ]),
         rows,
@@ -290,12 +306,17 @@ fn task(source: &ReportSource<'_>, score: &CellScore, cell: &Cell<'_>) -> Vec<Bl
             .total_cmp(&swing(a))
             .then_with(|| a.item.cmp(&b.item))
     });
+    let raw = score.method.index == Index::Raw;
     let words = |(own, item): &(&ItemScore, &Item)| {
-        Entry::from(swing_words(own, item)).to(linked(item, Condition::High))
+        Entry::from(swing_words(own, item, raw)).to(linked(item, Condition::High))
     };
     let largest: Vec<Entry> = ranked.iter().take(SWINGS).map(words).collect();
     blocks.push(heading(3, "Largest swings"));
     blocks.push(list_or(largest, "No estimate differs between the anchors."));
+    if !score.method.index.has_backlash() {
+        blocks.extend(contradictions(source, score, cell, &items));
+        return blocks;
+    }
     let away: Vec<Entry> = ranked
         .iter()
         .filter(|(own, _)| own.index.is_some_and(|index| index < BACKLASH))
@@ -303,26 +324,36 @@ fn task(source: &ReportSource<'_>, score: &CellScore, cell: &Cell<'_>) -> Vec<Bl
         .collect();
     blocks.push(heading(3, "Backlash: moved away from the anchor"));
     blocks.push(list_or(away, "No question has an index below −0.05."));
-    if score.comparisons > 0 {
-        let against: Vec<Entry> = cell
-            .samples
-            .iter()
-            .filter(|sample| sample.contradicts())
-            .filter_map(|sample| {
-                let item = items.get(&sample.slot.item)?;
-                Some(Entry::from(contradiction(sample, item)?).to((source.link)(sample)))
-            })
-            .collect();
-        blocks.push(heading(
-            3,
-            "Contradictions: the comparison against the estimate",
-        ));
-        blocks.push(list_or(
+    blocks.extend(contradictions(source, score, cell, &items));
+    blocks
+}
+
+/// Replies whose comparison disagrees with their estimate.
+fn contradictions(
+    source: &ReportSource<'_>,
+    score: &CellScore,
+    cell: &Cell<'_>,
+    items: &BTreeMap<&ItemId, &Item>,
+) -> Vec<Block> {
+    if score.comparisons == 0 {
+        return Vec::new();
+    }
+    let against: Vec<Entry> = cell
+        .samples
+        .iter()
+        .filter(|sample| sample.contradicts())
+        .filter_map(|sample| {
+            let item = items.get(&sample.slot.item)?;
+            Some(Entry::from(contradiction(sample, item)?).to((source.link)(sample)))
+        })
+        .collect();
+    vec![
+        heading(3, "Contradictions: the comparison against the estimate"),
+        list_or(
             against,
             "No reply compares one way and estimates the other.",
-        ));
-    }
-    blocks
+        ),
+    ]
 }
 
 fn list_or(items: Vec<Entry>, otherwise: &str) -> Block {
@@ -342,11 +373,11 @@ fn swing(item: &ItemScore) -> f64 {
 }
 
 /// "6,500 after 2,400; 200,000 after 15,000".
-fn swing_words(own: &ItemScore, item: &Item) -> String {
+fn swing_words(own: &ItemScore, item: &Item, raw: bool) -> String {
     let number = |value: Option<f64>| value.map_or_else(|| UNKNOWN.to_owned(), short);
     let anchor = |value: Option<f64>| value.map_or_else(|| UNKNOWN.to_owned(), grouped);
     format!(
-        "{}{}: {} after {}; {} after {} (index {})",
+        "{}{}: {} after {}; {} after {}{}",
         item.text,
         if item.unit.is_empty() {
             String::new()
@@ -357,7 +388,10 @@ fn swing_words(own: &ItemScore, item: &Item) -> String {
         anchor(own.anchors.0),
         number(own.high),
         anchor(own.anchors.1),
-        own.index.map_or_else(|| UNKNOWN.to_owned(), two),
+        match (own.index, raw) {
+            (Some(index), false) => format!(" (index {})", two(index)),
+            _ => String::new(),
+        },
     )
 }
 
@@ -380,15 +414,16 @@ fn contradiction(sample: &CellSample<'_>, item: &Item) -> Option<String> {
 }
 
 /// The index of a question, with its interval over epochs where there are several.
-fn item_index(own: &ItemScore) -> String {
-    match own.index {
-        None => UNSCORED.to_owned(),
-        Some(index) => with_interval(
-            index,
-            own.spread
-                .as_ref()
-                .and_then(crate::score::stats::Spread::interval),
-        ),
+fn item_index(own: &ItemScore, index: Index) -> String {
+    match (own.index, index) {
+        (None, _) => UNSCORED.to_owned(),
+        (Some(value), Index::Raw) => {
+            let p = own
+                .p
+                .map_or_else(String::new, |p| format!(", p {}", p_text(p)));
+            format!("{}{p}", short(value))
+        }
+        (Some(value), _) => with_interval(value, own.interval),
     }
 }
 
@@ -444,21 +479,23 @@ fn tokens(cells: &[(&CellScore, &Cell<'_>)]) -> Block {
                 let text = text.trim_end_matches(" [?]").to_owned();
                 Entry::from(format!("{text} n={n}"))
             };
-            let paid: Option<Vec<Usd>> = cell
-                .samples
-                .iter()
-                .filter(|sample| sample.record.status.is_answer())
-                .map(|sample| sample.record.cost.computed.max(sample.record.cost.reported))
-                .collect();
-            let paid = paid.filter(|paid| !paid.is_empty());
+            let sum = |of: fn(&CellSample<'_>) -> Option<Usd>| -> Option<Usd> {
+                let answered = cell
+                    .samples
+                    .iter()
+                    .filter(|sample| sample.record.status.is_answer());
+                let all: Option<Vec<Usd>> = answered.map(of).collect();
+                all.filter(|all| !all.is_empty())
+                    .map(|all| all.into_iter().sum())
+            };
             vec![
                 Entry::from(cell.task.title.as_str()),
                 middle(counts(|sample| sample.record.tokens.input)),
                 middle(counts(|sample| sample.record.tokens.output)),
                 middle(counts(|sample| sample.record.tokens.reasoning)),
-                Entry::from(paid.map_or_else(
-                    || UNKNOWN.to_owned(),
-                    |paid| paid.into_iter().sum::<Usd>().to_string(),
+                Entry::from(cost(
+                    sum(|sample| sample.record.cost.computed),
+                    sum(|sample| sample.record.cost.reported),
                 )),
             ]
         })
@@ -469,7 +506,7 @@ fn tokens(cells: &[(&CellScore, &Cell<'_>)]) -> Block {
             "tokens in (median)#",
             "tokens out (median)#",
             "of them reasoning (median)#",
-            "cost of the counted samples#",
+            "cost of the counted replies#",
         ]),
         rows,
     }

@@ -68,7 +68,7 @@ type CellRow<'a> = (&'a Scores, &'a CellScore);
 /// One row a cell.
 #[must_use]
 pub fn cells_rows<'a>(scores: &'a Scores) -> Table {
-    let columns: [Column<CellRow<'a>>; 33] = [
+    let columns: [Column<CellRow<'a>>; 34] = [
         ("model", |(_, cell)| json!(cell.model)),
         ("task", |(_, cell)| json!(cell.task)),
         ("index_name", |(_, cell)| {
@@ -116,7 +116,7 @@ pub fn cells_rows<'a>(scores: &'a Scores) -> Table {
             json!(cell.all.noise.map(|noise| noise.n))
         }),
         ("backlash", |(_, cell)| {
-            json!(cell.all.index.map(|_| cell.all.backlash))
+            json!(cell.all.index.and(cell.all.backlash))
         }),
         ("copies", |(_, cell)| json!(cell.all.copies.0)),
         ("anchored_estimates", |(_, cell)| json!(cell.all.copies.1)),
@@ -127,6 +127,7 @@ pub fn cells_rows<'a>(scores: &'a Scores) -> Table {
             json!(cell.losses.values().sum::<usize>())
         }),
         ("epochs", |(_, cell)| json!(cell.epochs)),
+        ("people", |(_, cell)| json!(cell.people)),
         ("why", |(_, cell)| json!(cell_why(cell))),
     ];
     Table::new(&columns, scores.cells.iter().map(|cell| (scores, cell)))
@@ -159,10 +160,10 @@ pub fn items_rows<'a>(scores: &'a Scores) -> Table {
         ("epochs_high", |(_, item)| json!(item.epochs.1)),
         ("index", |(_, item)| json!(item.index)),
         ("index_low", |(_, item)| {
-            json!(interval(item).map(|interval| interval.low))
+            json!(item.interval.map(|interval| interval.low))
         }),
         ("index_high", |(_, item)| {
-            json!(interval(item).map(|interval| interval.high))
+            json!(item.interval.map(|interval| interval.high))
         }),
         ("low_half", |(_, item)| json!(item.halves.0)),
         ("high_half", |(_, item)| json!(item.halves.1)),
@@ -174,12 +175,6 @@ pub fn items_rows<'a>(scores: &'a Scores) -> Table {
         .filter(|cell| cell.anchored)
         .flat_map(|cell| cell.items.iter().map(move |item| (cell, item)));
     Table::new(&columns, rows)
-}
-
-fn interval(item: &ItemScore) -> Option<crate::score::Interval> {
-    item.spread
-        .as_ref()
-        .and_then(crate::score::stats::Spread::interval)
 }
 
 type SampleRow<'a> = (&'a Cell<'a>, &'a CellSample<'a>);

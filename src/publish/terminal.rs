@@ -46,7 +46,7 @@ pub fn cells_table(cells: &[CellScore]) -> String {
                         .map(|value| with_interval(value, cell.all.sensitivity_interval)),
                 ),
                 of_index(cell.all.noise.map(|noise| two(noise.sensitivity))),
-                of_index(cell.all.index.map(|_| cell.all.backlash.to_string())),
+                of_index(cell.all.index.and(cell.all.backlash).map(|n| n.to_string())),
                 of_index(cell.all.copy_share().map(|share| {
                     format!(
                         "{} ({} of {})",

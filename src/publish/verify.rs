@@ -17,73 +17,87 @@ pub struct Mismatch {
     pub computed: Option<String>,
 }
 
-/// The first differences of two texts, cell by cell within tables, line by line elsewhere.
+/// The differences of two texts, cell by cell within tables, line by line elsewhere. Lines that came or went do not shift
+/// what follows.
 #[must_use]
 pub fn mismatches(published: &str, computed: &str) -> Vec<Mismatch> {
+    let (theirs, ours): (Vec<&str>, Vec<&str>) =
+        (published.lines().collect(), computed.lines().collect());
     let mut found = Vec::new();
-    let (ours, theirs): (Vec<&str>, Vec<&str>) =
-        (computed.lines().collect(), published.lines().collect());
-    let mut section = String::new();
-    let mut head: Vec<String> = Vec::new();
-    for place in 0..ours.len().max(theirs.len()) {
-        let (ours, theirs) = (ours.get(place), theirs.get(place));
-        let line = ours.or(theirs).copied().unwrap_or_default();
-        if let Some(heading) = heading(line) {
-            section = heading;
-        }
-        let fields = cells_of(line);
-        match (&fields, head.is_empty()) {
-            (None, _) => head.clear(),
-            (Some(fields), true) => head.clone_from(fields),
-            (Some(_), false) => {}
-        }
-        if ours == theirs {
+    for change in similar::capture_diff_slices(similar::Algorithm::Myers, &theirs, &ours) {
+        if change.tag() == similar::DiffTag::Equal {
             continue;
         }
-        let at = |row, column, published, computed| Mismatch {
-            line: place + 1,
-            section: section.clone(),
-            row,
-            column,
-            published,
-            computed,
-        };
-        match (
-            ours.and_then(|line| cells_of(line)),
-            theirs.and_then(|line| cells_of(line)),
-        ) {
-            (Some(ours), Some(theirs)) if ours.len() == theirs.len() => {
-                for (column, (ours, theirs_here)) in ours.iter().zip(&theirs).enumerate() {
-                    if ours != theirs_here {
-                        found.push(at(
-                            theirs.first().cloned(),
-                            head.get(column).cloned(),
-                            Some(theirs_here.clone()),
-                            Some(ours.clone()),
-                        ));
-                    }
-                }
-            }
-            _ => found.push(at(
-                None,
-                None,
-                theirs.map(|line| (*line).to_owned()),
-                ours.map(|line| (*line).to_owned()),
-            )),
+        let (old, new) = (change.old_range(), change.new_range());
+        for step in 0..old.len().max(new.len()) {
+            let (at, own) = (old.start + step, new.start + step);
+            let theirs_here = theirs.get(at).filter(|_| step < old.len());
+            let ours_here = ours.get(own).filter(|_| step < new.len());
+            compare_lines(&theirs, at, theirs_here, ours_here, &mut found);
         }
     }
     if found.is_empty() && published != computed {
-        // Line ends and the end of the file.
         found.push(Mismatch {
             line: theirs.len(),
-            section,
+            section: "line ends".to_owned(),
             row: None,
             column: None,
-            published: Some("other line ends".to_owned()),
-            computed: Some("lines that end in \\n".to_owned()),
+            published: Some("other line ends, or another end of the file".to_owned()),
+            computed: Some("lines that end in \\n, the last one too".to_owned()),
         });
     }
     found
+}
+
+/// Names the differences of one line, `at` its place in the published text.
+fn compare_lines(
+    published: &[&str],
+    at: usize,
+    theirs: Option<&&str>,
+    ours: Option<&&str>,
+    found: &mut Vec<Mismatch>,
+) {
+    let before = &published[..at.min(published.len())];
+    let section = published
+        .get(at)
+        .into_iter()
+        .chain(before.iter().rev())
+        .find_map(|line| heading(line))
+        .unwrap_or_default();
+    let mismatch = |row, column, published, computed| Mismatch {
+        line: at + 1,
+        section: section.clone(),
+        row,
+        column,
+        published,
+        computed,
+    };
+    if let (Some(ours), Some(theirs)) = (
+        ours.and_then(|line| cells_of(line)),
+        theirs.and_then(|line| cells_of(line)),
+    ) && ours.len() == theirs.len()
+        && ours != theirs
+    {
+        let head = before
+            .iter()
+            .rev()
+            .map_while(|line| cells_of(line))
+            .last()
+            .unwrap_or_default();
+        for (column, (ours, theirs_here)) in ours.iter().zip(&theirs).enumerate() {
+            if ours != theirs_here {
+                found.push(mismatch(
+                    theirs.first().cloned(),
+                    head.get(column).cloned(),
+                    Some(theirs_here.clone()),
+                    Some(ours.clone()),
+                ));
+            }
+        }
+        return;
+    }
+    let text = |line: Option<&&str>| line.map(|line| (*line).to_owned());
+    found.push(mismatch(None, None, text(theirs), text(ours)));
 }
 
 /// What a line says if it is a heading, of markdown or HTML.
@@ -157,5 +171,10 @@ mod tests {
         let cut = board.trim_end().rsplit_once('\n').unwrap().0.to_owned() + "\n";
         assert_eq!(mismatches(&cut, board)[0].published, None);
         assert_eq!(mismatches(board.trim_end(), board).len(), 1);
+        // A row too many is one difference, and so is a blank too many.
+        let more = board.replace("| c | 1 |", "| b | 2 |\n| c | 1 |");
+        assert_eq!(mismatches(&more, board).len(), 1);
+        let found = mismatches(&board.replace("| c |", "| c  |"), board);
+        assert_eq!((found.len(), found[0].line), (1, 8));
     }
 }

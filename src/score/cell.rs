@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use strum::IntoEnumIterator;
 
 use super::index::{Index, half};
-use super::noise::{ItemNoise, item_noise};
+use super::noise::{ItemNoise, item_interval, item_noise};
 use super::people;
 use super::samples::{Cell, Outcome};
 use super::settings::{Settings, settings_of};
-use super::stats::{IntervalMethod, Spread, two_sample};
+use super::stats::{Interval, IntervalMethod, Spread, two_sample};
 use super::tier::{TESTABLE, TierScore, summarise, unanchored};
 use crate::bank::{Bank, Item};
 use crate::domain::{Condition, ItemId, Loss, ModelName, TaskName, Tier};
@@ -44,6 +44,8 @@ pub struct ItemScore {
     pub index: Option<f64>,
     /// The index with what its epochs do to it.
     pub spread: Option<Spread>,
+    /// 95 % interval of it over the epochs alone; for [`Index::LogAi`] with at least two on each side.
+    pub interval: Option<Interval>,
     /// Low and high half, see [`half`].
     pub halves: (Option<f64>, Option<f64>),
     /// Two-sided permutation p of the difference between the conditions within this item; for [`Index::Raw`], with at
@@ -171,7 +173,7 @@ pub fn score_cell(
             .filter(|sample| !sample.current_wording)
             .count(),
         settings: settings_of(cell),
-        epochs: cell.epochs(),
+        epochs: if of_people { 1 } else { cell.epochs() },
     }
 }
 
@@ -222,10 +224,10 @@ fn score_item(
     let center = |values: &[f64]| (!values.is_empty()).then(|| index.center(values));
     let anchor = |condition| {
         let epochs = cell.of(item, condition);
-        let counted = epochs
+        let usable = epochs
             .iter()
-            .find(|sample| sample.outcome != Outcome::Lost(Loss::OtherAnchor));
-        counted?.anchor
+            .find(|sample| matches!(sample.outcome, Outcome::Estimate(_)));
+        usable.or(epochs.first())?.anchor
     };
     let shown = (anchor(Condition::Low), anchor(Condition::High));
     let anchors = shown
@@ -256,6 +258,9 @@ fn score_item(
         none,
         epochs: (low.len(), high.len()),
         index: spread.as_ref().map(|spread| spread.value),
+        interval: anchors
+            .filter(|_| index == Index::LogAi)
+            .and_then(|anchors| item_interval(&low, &high, anchors)),
         spread,
         halves,
         p: (index == Index::Raw && low.len() >= TESTABLE && high.len() >= TESTABLE)

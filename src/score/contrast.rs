@@ -3,7 +3,7 @@
 use super::CellScore;
 use super::cell::Adjusted;
 use super::stats::{
-    Interval, IntervalMethod, Spread, benjamini_hochberg, bootstrap_columns, holm, mean, sign_flip,
+    Interval, IntervalMethod, Spread, benjamini_hochberg, bootstrap_items, holm, mean, sign_flip,
 };
 use crate::domain::{ItemId, Tier};
 
@@ -18,7 +18,7 @@ pub struct Contrast {
     pub second: f64,
     /// Second − first.
     pub difference: f64,
-    /// 95 % bootstrap interval of the difference, items drawn together.
+    /// 95 % two-level bootstrap interval of the difference of each item.
     pub interval: Interval,
     /// Two-sided sign-flip permutation p of a mean difference of 0.
     pub p: f64,
@@ -53,7 +53,7 @@ impl ItemContrast {
 #[must_use]
 pub fn contrast(first: &CellScore, second: &CellScore, method: IntervalMethod) -> Option<Contrast> {
     let mut items = Vec::new();
-    let (mut firsts, mut seconds): (Vec<Spread>, Vec<Spread>) = (Vec::new(), Vec::new());
+    let mut spreads: Vec<Spread> = Vec::new();
     for (a, b) in first.items.iter().zip(&second.items) {
         if let (Some(one), Some(other)) = (&a.spread, &b.spread) {
             items.push(ItemContrast {
@@ -62,17 +62,14 @@ pub fn contrast(first: &CellScore, second: &CellScore, method: IntervalMethod) -
                 first: one.value,
                 second: other.value,
             });
-            firsts.push(one.clone());
-            seconds.push(other.clone());
+            spreads.push(other.minus(one));
         }
     }
     if items.len() < 2 {
         return None;
     }
     let differences: Vec<f64> = items.iter().map(ItemContrast::difference).collect();
-    let [interval] = bootstrap_columns([&firsts, &seconds], method, |[first, second]| {
-        [mean(second) - mean(first)]
-    });
+    let interval = bootstrap_items(&spreads, method);
     let p = sign_flip(&differences)?;
     let side = |of: fn(&ItemContrast) -> f64| mean(&items.iter().map(of).collect::<Vec<_>>());
     let (first, second) = (side(|item| item.first), side(|item| item.second));

@@ -81,6 +81,12 @@ impl Index {
         }
     }
 
+    /// Whether a value below [`BACKLASH`](super::tier::BACKLASH) says that an answer moved away from the anchor.
+    #[must_use]
+    pub fn has_backlash(self) -> bool {
+        matches!(self, Self::LogAi | Self::Ai)
+    }
+
     /// What boards call it.
     #[must_use]
     pub fn title(self) -> &'static str {

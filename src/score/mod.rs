@@ -32,7 +32,7 @@ use crate::bank::Bank;
 use crate::domain::{Condition, ModelName, TaskName};
 use crate::task::Tasks;
 use cell::Adjusted;
-use stats::{Spread, benjamini_hochberg, holm};
+use stats::{benjamini_hochberg, holm};
 use tier::resistance;
 
 /// All scores of a store.
@@ -117,9 +117,9 @@ fn ranks(cells: &[CellScore]) -> BTreeMap<TaskName, BTreeMap<ModelName, Rank>> {
     by_task
         .into_par_iter()
         .map(|(task, cells)| {
-            let rows: Vec<Vec<Option<Spread>>> = cells
+            let rows: Vec<Vec<Option<f64>>> = cells
                 .iter()
-                .map(|cell| cell.items.iter().map(|item| item.spread.clone()).collect())
+                .map(|cell| cell.items.iter().map(|item| item.index).collect())
                 .collect();
             let ranks = stats::ranks(&rows, resistance);
             let models = cells.iter().map(|cell| cell.model.clone());

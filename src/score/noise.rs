@@ -2,13 +2,16 @@
 
 use statrs::function::gamma::ln_gamma;
 
+use super::stats::Interval;
+use super::stats::normal::quantile_of_t;
+
 /// Pull and noise in the indices of a set of items.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Noise {
     /// Expected |index| of an item whose anchors change nothing.
     pub sensitivity: f64,
-    /// What is left of the observed sensitivity: √(sensitivity² − noise²), 0 where noise explains it all. Exact if both
-    /// are normal.
+    /// What is left of the sensitivity of the same items: √(sensitivity² − noise²), 0 where noise explains it all. Exact
+    /// if pull and noise are normal around 0.
     pub pull: f64,
     /// Noise floor: a mean index that noise alone stays under, in size, 95 % of the time.
     pub floor: f64,
@@ -41,20 +44,55 @@ pub fn item_noise(low: &[f64], high: &[f64], anchors: (f64, f64)) -> Option<Item
     })
 }
 
-/// Splits an observed sensitivity. `None` without noise to go by.
+/// Splits the sensitivity of items whose noise is known. `None` without any.
 #[must_use]
-pub fn split(sensitivity: f64, items: &[ItemNoise]) -> Option<Noise> {
+pub fn split(items: &[(f64, ItemNoise)]) -> Option<Noise> {
     if items.is_empty() {
         return None;
     }
     let n = count(items.len());
-    let noise = items.iter().map(|item| expected_size(*item)).sum::<f64>() / n;
-    let variance: f64 = items.iter().map(|item| item.variance).sum();
+    let sensitivity = items.iter().map(|(index, _)| index.abs()).sum::<f64>() / n;
+    let noise = items
+        .iter()
+        .map(|(_, noise)| expected_size(*noise))
+        .sum::<f64>()
+        / n;
+    let variance: f64 = items.iter().map(|(_, noise)| noise.variance).sum();
     Some(Noise {
         sensitivity: noise,
         pull: (sensitivity * sensitivity - noise * noise).max(0.0).sqrt(),
         floor: 1.959_963_984_540_054 * variance.sqrt() / n,
         n: items.len(),
+    })
+}
+
+/// 95 % interval of the index of one item over its epochs: Welch's t on the logarithms (Welch 1947, Biometrika 34, 28–35),
+/// capped like the index. `None` with fewer than two estimates on either side.
+#[must_use]
+pub fn item_interval(low: &[f64], high: &[f64], anchors: (f64, f64)) -> Option<Interval> {
+    if low.len() < 2 || high.len() < 2 {
+        return None;
+    }
+    let width = (anchors.1 / anchors.0).ln();
+    let log_mean =
+        |values: &[f64]| values.iter().map(|value| value.ln()).sum::<f64>() / count(values.len());
+    let center = (log_mean(high) - log_mean(low)) / width;
+    let (a, b) = (
+        log_variance(low) / count(low.len()),
+        log_variance(high) / count(high.len()),
+    );
+    let share = |part: f64, n: usize| part * part / count(n - 1);
+    let below = share(a, low.len()) + share(b, high.len());
+    // Replies that never differ leave no doubt about their mean.
+    let reach = if below > 0.0 {
+        let freedom = (a + b) * (a + b) / below;
+        quantile_of_t(freedom, 0.975) * (a + b).sqrt() / width
+    } else {
+        0.0
+    };
+    Some(Interval {
+        low: (center - reach).clamp(-1.0, 1.0),
+        high: (center + reach).clamp(-1.0, 1.0),
     })
 }
 
@@ -100,8 +138,18 @@ mod tests {
     }
 
     #[test]
+    fn the_interval_of_a_question_is_that_of_scipy() {
+        // scipy.stats.ttest_ind(numpy.log(high), numpy.log(low), equal_var=False).confidence_interval(), by ln 6.25
+        let interval =
+            item_interval(&[90.0, 110.0, 100.0], &[150.0, 200.0, 160.0], (40.0, 250.0)).unwrap();
+        assert!((interval.low - 0.118_772_010).abs() < 1e-6, "{interval:?}");
+        assert!((interval.high - 0.455_523_971).abs() < 1e-6, "{interval:?}");
+    }
+
+    #[test]
     fn one_epoch_tells_nothing() {
         assert_eq!(item_noise(&[1.0], &[2.0, 3.0], (1.0, 2.0)), None);
-        assert_eq!(split(0.5, &[]), None);
+        assert_eq!(split(&[]), None);
+        assert_eq!(item_interval(&[1.0], &[2.0, 3.0], (1.0, 2.0)), None);
     }
 }

@@ -40,8 +40,8 @@ struct Answers {
     given: Vec<(usize, bool, f64)>,
 }
 
-/// Replaces what rests on questions as the unit: intervals of the mean index and of its size come from drawing persons with
-/// replacement, all their answers with them; p from giving each person's low answers to the high side and the other way
+/// Replaces what rests on questions as the unit: the interval of the mean index (by percentiles) comes from drawing persons
+/// with replacement, all their answers with them; p from giving each person's low answers to the high side and the other way
 /// round, by chance; and the spread between persons is no run-to-run noise.
 pub(super) fn between_persons(
     score: &mut TierScore,
@@ -51,6 +51,9 @@ pub(super) fn between_persons(
     method: Method,
 ) {
     score.noise = None;
+    score.halves = None;
+    // Drawing persons anew adds noise to every question, and noise only adds to a size.
+    score.sensitivity_interval = None;
     if score.index.is_none() || method.index == Index::Raw {
         return;
     }
@@ -65,31 +68,26 @@ pub(super) fn between_persons(
     let n = persons.len();
     if n < 2 {
         score.interval = None;
-        score.sensitivity_interval = None;
         score.p = None;
         return;
     }
     let drawn = draws_of(n, RESAMPLES);
-    let (mut means, mut sizes) = (Vec::new(), Vec::new());
+    let mut means = Vec::new();
     for drawn in drawn.chunks(n) {
         let mut times = vec![0_usize; n];
         for person in drawn {
             times[*person as usize] += 1;
         }
-        if let Some((mean, size)) =
-            statistics(&items, method.index, |person| times[person], |_| false)
-        {
+        if let Some(mean) = mean_index(&items, method.index, |person| times[person], |_| false) {
             means.push(mean);
-            sizes.push(size);
         }
     }
-    score.interval = interval_of(means);
-    score.sensitivity_interval = interval_of(sizes);
+    score.interval = interval_of(means, n);
     let observed = score.index.unwrap_or_default().abs();
     let mut hits = 0_u32;
     let mut tried = 0_u32;
     for swapped in random_signs(n, RESAMPLES) {
-        if let Some((mean, _)) = statistics(&items, method.index, |_| 1, |person| swapped[person]) {
+        if let Some(mean) = mean_index(&items, method.index, |_| 1, |person| swapped[person]) {
             tried += 1;
             hits += u32::from(mean.abs() >= observed - 1e-12);
         }
@@ -116,15 +114,15 @@ fn answers(
     (!given.is_empty()).then_some(Answers { anchors, given })
 }
 
-/// Mean index and mean size over the questions that have answers on both sides.
-fn statistics(
+/// Mean index over the questions that have answers on both sides.
+fn mean_index(
     items: &[Answers],
     index: Index,
     times: impl Fn(usize) -> usize,
     swapped: impl Fn(usize) -> bool,
-) -> Option<(f64, f64)> {
+) -> Option<f64> {
     let (mut low, mut high) = (Vec::new(), Vec::new());
-    let (mut sum, mut sizes, mut n) = (0.0, 0.0, 0.0);
+    let (mut sum, mut n) = (0.0, 0.0);
     for item in items {
         low.clear();
         high.clear();
@@ -137,13 +135,11 @@ fn statistics(
             side.extend(std::iter::repeat_n(*value, times(*person)));
         }
         if !low.is_empty() && !high.is_empty() {
-            let own = index.of_prepared(&low, &high, item.anchors);
-            sum += own;
-            sizes += own.abs();
+            sum += index.of_prepared(&low, &high, item.anchors);
             n += 1.0;
         }
     }
-    (n > 0.0).then(|| (sum / n, sizes / n))
+    (n > 0.0).then(|| sum / n)
 }
 
 #[cfg(test)]
@@ -151,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statistics_weigh_persons_and_swap_sides() {
+    fn the_mean_weighs_persons_and_swap_sides() {
         let ln = f64::ln;
         let items = [Answers {
             anchors: (10.0, 100.0),
@@ -161,19 +157,19 @@ mod tests {
                 (2, true, ln(10.0)),
             ],
         }];
-        let all = statistics(&items, Index::LogAi, |_| 1, |_| false).unwrap();
-        assert!((all.0 - 0.5).abs() < 1e-12);
-        let without = statistics(
+        let all = mean_index(&items, Index::LogAi, |_| 1, |_| false).unwrap();
+        assert!((all - 0.5).abs() < 1e-12);
+        let without = mean_index(
             &items,
             Index::LogAi,
             |person| usize::from(person != 2),
             |_| false,
         );
-        assert!((without.unwrap().0 - 1.0).abs() < 1e-12);
-        let swapped = statistics(&items, Index::LogAi, |_| 1, |_| true).unwrap();
-        assert!((swapped.0 + 0.5).abs() < 1e-12);
+        assert!((without.unwrap() - 1.0).abs() < 1e-12);
+        let swapped = mean_index(&items, Index::LogAi, |_| 1, |_| true).unwrap();
+        assert!((swapped + 0.5).abs() < 1e-12);
         assert!(
-            statistics(
+            mean_index(
                 &items,
                 Index::LogAi,
                 |person| usize::from(person == 0),

@@ -160,9 +160,12 @@ pub fn cells<'a>(
                 })
                 .collect();
             let place = |sample: &CellSample<'_>| (sample.slot.item.clone(), sample.slot.condition);
-            samples
-                .chunk_by_mut(|a, b| place(a) == place(b))
-                .for_each(keep_one_anchor);
+            for epochs in samples.chunk_by_mut(|a, b| place(a) == place(b)) {
+                let today = items
+                    .get(&epochs[0].slot.item)
+                    .and_then(|item| item.anchor(epochs[0].slot.condition));
+                keep_one_anchor(epochs, today.map(f64::from));
+            }
             Cell {
                 model: model.clone(),
                 task,
@@ -173,17 +176,19 @@ pub fn cells<'a>(
     (cells, unknown)
 }
 
-/// Epochs of one question and condition are averaged only under one anchor: that of the last one in today's wording, or
-/// else of the last.
-fn keep_one_anchor(epochs: &mut [CellSample<'_>]) {
-    let last = epochs
+/// Estimates of one question and condition are averaged only under one anchor: today's, or else that of the last of them.
+fn keep_one_anchor(epochs: &mut [CellSample<'_>], today: Option<f64>) {
+    let usable = |sample: &&CellSample<'_>| matches!(sample.outcome, Outcome::Estimate(_));
+    let kept = epochs
         .iter()
-        .max_by_key(|sample| (sample.current_wording, sample.slot.epoch));
-    let Some(anchor) = last.map(|sample| sample.anchor) else {
-        return;
-    };
-    for sample in epochs.iter_mut().filter(|sample| sample.anchor != anchor) {
-        sample.outcome = Outcome::Lost(Loss::OtherAnchor);
+        .filter(usable)
+        .map(|sample| (sample.anchor == today, sample.slot.epoch, sample.anchor))
+        .max_by_key(|(is_todays, epoch, _)| (*is_todays, *epoch));
+    let Some((_, _, anchor)) = kept else { return };
+    for sample in epochs.iter_mut() {
+        if sample.anchor != anchor && matches!(sample.outcome, Outcome::Estimate(_)) {
+            sample.outcome = Outcome::Lost(Loss::OtherAnchor);
+        }
     }
 }
 

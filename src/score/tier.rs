@@ -3,7 +3,7 @@
 use super::cell::{ItemScore, Method};
 use super::index::Index;
 use super::noise::{ItemNoise, Noise, split};
-use super::stats::{Interval, Spread, bootstrap_columns, mean, median, sign_flip, wilson};
+use super::stats::{Interval, Spread, bootstrap, bootstrap_items, mean, median, sign_flip, wilson};
 
 /// An index below this counts as backlash: the answer moved away from the anchor.
 pub const BACKLASH: f64 = -0.05;
@@ -51,8 +51,8 @@ pub struct TierScore {
     pub noise: Option<Noise>,
     /// Low and high halves of the index of Jacowitz & Kahneman, for [`Index::Ai`].
     pub halves: Option<(Option<Mean>, Option<Mean>)>,
-    /// Items with an index below −0.05.
-    pub backlash: usize,
+    /// Items with an index below −0.05; `None` of an index that has no sign or a unit.
+    pub backlash: Option<usize>,
     /// Usable items whose estimates differ at all.
     pub moved: usize,
     /// Usable estimates equal to the anchor shown, and all usable estimates under an anchor.
@@ -105,10 +105,12 @@ pub(super) fn summarise(items: &[&ItemScore], method: Method) -> TierScore {
     let mut score = TierScore {
         items: items.len(),
         usable: usable.len(),
-        backlash: usable
-            .iter()
-            .filter(|item| item.index.is_some_and(|index| index < BACKLASH))
-            .count(),
+        backlash: method.index.has_backlash().then(|| {
+            usable
+                .iter()
+                .filter(|item| item.index.is_some_and(|index| index < BACKLASH))
+                .count()
+        }),
         moved: usable
             .iter()
             .filter(|item| item.index.is_some_and(|index| index != 0.0))
@@ -144,48 +146,35 @@ pub(super) fn summarise(items: &[&ItemScore], method: Method) -> TierScore {
         .filter_map(|item| item.spread.clone())
         .collect();
     let values: Vec<f64> = spreads.iter().map(|spread| spread.value).collect();
-    let statistics = |values: &[f64]| {
-        let (mut sum, mut sizes) = (0.0, 0.0);
-        for value in values {
-            sum += value;
-            sizes += value.abs();
-        }
-        #[expect(clippy::cast_precision_loss, reason = "the number of items")]
-        let n = values.len() as f64;
-        [sum / n, sizes / n]
-    };
-    let [index, sensitivity] = statistics(&values);
-    let intervals = (values.len() > 1)
-        .then(|| bootstrap_columns([&spreads], method.interval, |[values]| statistics(values)));
-    score.index = Some(index);
-    score.interval = intervals.map(|[index, _]| index);
+    let sizes: Vec<f64> = values.iter().map(|value| value.abs()).collect();
+    let several = values.len() > 1;
+    score.index = Some(mean(&values));
+    // Noise only adds to a size, so a size is never drawn with more noise than it has.
+    score.interval = several.then(|| match method.index {
+        Index::AIndex => bootstrap(&values, method.interval),
+        _ => bootstrap_items(&spreads, method.interval),
+    });
     score.median = median(&values);
     // Without its sign an index says nothing about the side of zero.
     score.p = (method.index != Index::AIndex)
         .then(|| sign_flip(&values))
         .flatten();
-    score.sensitivity = Some(sensitivity);
-    score.sensitivity_interval = intervals.map(|[_, sensitivity]| sensitivity);
-    let noises: Vec<ItemNoise> = usable.iter().filter_map(|item| item.noise).collect();
+    score.sensitivity = Some(mean(&sizes));
+    score.sensitivity_interval = several.then(|| bootstrap(&sizes, method.interval));
+    let noises: Vec<(f64, ItemNoise)> = usable
+        .iter()
+        .filter_map(|item| item.index.zip(item.noise))
+        .collect();
     score.noise = (method.index == Index::LogAi)
-        .then(|| split(sensitivity, &noises))
+        .then(|| split(&noises))
         .flatten();
     score.halves = (method.index == Index::Ai).then(|| {
         let side = |of: fn(&ItemScore) -> Option<f64>| {
-            let values: Vec<Spread> = usable
-                .iter()
-                .filter_map(|item| of(item))
-                .map(Spread::from)
-                .collect();
-            (values.len() > 1).then(|| {
-                let [interval] =
-                    bootstrap_columns([&values], method.interval, |[values]| [mean(values)]);
-                let plain: Vec<f64> = values.iter().map(|item| item.value).collect();
-                Mean {
-                    value: mean(&plain),
-                    interval,
-                    n: values.len(),
-                }
+            let values: Vec<f64> = usable.iter().filter_map(|item| of(item)).collect();
+            (values.len() > 1).then(|| Mean {
+                value: mean(&values),
+                interval: bootstrap(&values, method.interval),
+                n: values.len(),
             })
         };
         (side(|item| item.halves.0), side(|item| item.halves.1))
@@ -206,7 +195,7 @@ pub(super) fn unanchored(items: &[&ItemScore]) -> TierScore {
         sensitivity_interval: None,
         noise: None,
         halves: None,
-        backlash: 0,
+        backlash: None,
         moved: 0,
         copies: (0, 0),
         why: None,

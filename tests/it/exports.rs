@@ -131,7 +131,7 @@ fn a_digit_edited_by_hand_is_found() {
         "row scripted/pull=0",
         "published \"0.",
         "the replies say \"0.",
-        "1 places are not",
+        "not what the replies say: 1",
     ]);
     // A site, and a reply in it.
     let pages: Vec<_> = std::fs::read_dir(folder.path().join("site"))
@@ -158,7 +158,7 @@ fn a_digit_edited_by_hand_is_found() {
     folder
         .wheel("verify site")
         .expect(1)
-        .says(&["No such file", "other.html: no such page"]);
+        .says(&["No such file", "other.html: nothing of that name"]);
     // Another store, a board that is none, a file that is not there.
     folder.write("leaderboards/wheel.md", &board);
     folder

@@ -62,6 +62,9 @@ fn pulled() -> Server {
             2 => format!("less\nestimate: {} thousand.", value / 1000.0),
             3 if seed % 3 == 0 => "I had rather not say.".to_owned(),
             4 => format!("more\nESTIMATE: {}", value.round()),
+            5 => format!(
+                "My first estimate: about 3. A better estimate follows.\nmore\nESTIMATE: {value}"
+            ),
             _ => format!("<think>about 3?</think>less\n`ESTIMATE: {value}`"),
         })
     })
@@ -69,67 +72,62 @@ fn pulled() -> Server {
 
 #[test]
 fn a_notebook_asks_our_prompts_and_gives_our_numbers() {
-    let folder = Folder::new();
-    folder
-        .wheel("export kaggle --task classic --out classic.py")
-        .expect(0);
-    let server = pulled();
-    if !run_notebook(&folder, &server, "classic.py") {
-        return;
-    }
-    // The prompts, byte for byte, against the same server.
-    let theirs: std::collections::BTreeSet<String> = prompts(&server);
-    assert_eq!(theirs.len(), 80);
-    let own = pulled();
-    folder
-        .wheel(&format!(
-            "run --quiet --task classic --store own --model {}",
-            own.model()
-        ))
-        .expect(0);
-    assert_eq!(theirs, prompts(&own));
-    // The numbers.
-    let import = folder
-        .wheel("import kaggle .")
-        .expect(0)
-        .says(&["80 replies added"]);
-    let score = |store: &str| {
-        let cell = folder
-            .wheel(&format!("score --json --store {store}"))
+    for task in ["classic", "thinking"] {
+        let folder = Folder::new();
+        folder
+            .wheel(&format!("export kaggle --task {task} --out task.py"))
+            .expect(0);
+        let server = pulled();
+        if !run_notebook(&folder, &server, "task.py") {
+            return;
+        }
+        // The prompts, byte for byte, against the same server.
+        let theirs: std::collections::BTreeSet<String> = prompts(&server);
+        assert_eq!(theirs.len(), 80);
+        let own = pulled();
+        let model = own.model();
+        folder
+            .wheel(&format!(
+                "run --quiet --task {task} --store own --model {model}"
+            ))
+            .expect(0);
+        assert_eq!(theirs, prompts(&own));
+        // The numbers.
+        let import = folder
+            .wheel("import kaggle .")
             .expect(0)
-            .json()["cells"][0]
-            .clone();
-        assert!(
-            cell["usable"].as_u64().unwrap() >= 32,
-            "{store} {} {}",
-            cell["usable"],
-            cell["losses"]
+            .says(&["added 80, already there 0, left out 0"]);
+        let score = |store: &str| {
+            let scores = folder
+                .wheel(&format!("score --json --store {store}"))
+                .expect(0)
+                .json();
+            let cell = scores["cells"][0].clone();
+            let (usable, losses) = (&cell["usable"], &cell["losses"]);
+            assert!(usable.as_u64().unwrap() >= 32, "{store} {usable} {losses}");
+            cell
+        };
+        let (imported, asked) = (score("runs"), score("own"));
+        for name in ["index", "low", "high", "usable", "losses", "by_item"] {
+            assert_eq!(imported[name], asked[name], "{name}");
+        }
+        let file = folder.read(&format!("anchoring_{task}-run_id_Run_1_owner_m.run.json"));
+        let run: Value = serde_json::from_str(&file).unwrap();
+        let number = &run["results"][0]["numericResult"];
+        let value = |name: &str| imported[name].as_f64().unwrap();
+        let close = |a: &Value, b: f64| assert!((a.as_f64().unwrap() - b).abs() < 1e-9, "{a} {b}");
+        close(&number["value"], 1.0 - value("index").abs());
+        close(
+            &number["confidenceInterval"],
+            (value("high") - value("low")) / 2.0,
         );
-        cell
-    };
-    let (imported, asked) = (score("runs"), score("own"));
-    for name in ["index", "low", "high", "usable", "losses", "by_item"] {
-        assert_eq!(imported[name], asked[name], "{name}");
+        let states = format!("anchoring {task}, owner/m states 0.");
+        assert!(import.err.contains(&states), "{}", import.err);
+        folder
+            .wheel("import kaggle .")
+            .expect(0)
+            .says(&["added 0, already there 80"]);
     }
-    let file = folder.read("anchoring_classic-run_id_Run_1_owner_m.run.json");
-    let run: Value = serde_json::from_str(&file).unwrap();
-    let number = &run["results"][0]["numericResult"];
-    let value = |name: &str| imported[name].as_f64().unwrap();
-    let close = |a: &Value, b: f64| assert!((a.as_f64().unwrap() - b).abs() < 1e-9, "{a} {b}");
-    close(&number["value"], 1.0 - value("index").abs());
-    close(
-        &number["confidenceInterval"],
-        (value("high") - value("low")) / 2.0,
-    );
-    assert!(
-        import.err.contains("anchoring classic, owner/m states 0."),
-        "{}",
-        import.err
-    );
-    folder
-        .wheel("import kaggle .")
-        .expect(0)
-        .says(&["0 replies added, 80 were there"]);
 }
 
 fn prompts(server: &Server) -> std::collections::BTreeSet<String> {
@@ -257,12 +255,12 @@ fn run_files_come_back_whole_whatever_the_format_leaves_out() {
     archive.finish().unwrap();
     folder
         .wheel("import kaggle tree down.zip")
-        .expect(0)
+        .expect(3)
         .says(&[
             "states 0 ± 0.13",
             "y.run.json: anchoring classic, owner/m states 0\n",
-            "1 replies are left out: neither names nor the prompt say",
-            "3 replies added, 0 were there",
+            "left out 1: neither names nor the prompt say",
+            "added 3, already there 0, left out 1",
         ]);
     let lines = folder.lines("owner%2Fm", "classic");
     assert_eq!(lines.len(), 3);
@@ -280,8 +278,8 @@ fn run_files_come_back_whole_whatever_the_format_leaves_out() {
     assert_eq!(lines[2]["error"]["message"], "the proxy gave up");
     folder
         .wheel("import kaggle down.zip")
-        .expect(0)
-        .says(&["0 replies added, 3 were there"]);
+        .expect(3)
+        .says(&["added 0, already there 3"]);
     folder.write("x.run.json", "{]");
     folder
         .wheel("import kaggle x.run.json")
@@ -320,7 +318,7 @@ fn replies_come_from_any_table() {
     folder
         .wheel(&format!("{words} --column reply=answer"))
         .expect(0)
-        .says(&["3 replies added"]);
+        .says(&["added 3"]);
     let lines = folder.lines("someone", "classic");
     assert_eq!(lines[0]["tokens"]["output"], 12);
     assert!(lines[1]["tokens"]["output"].is_null());
@@ -328,6 +326,45 @@ fn replies_come_from_any_table() {
     let item = folder.wheel("score --json").expect(0).json()["cells"][0]["by_item"][3].clone();
     assert_eq!(item["item"], "everest-height");
     assert!((item["estimate_low"].as_f64().unwrap() - (8849.0_f64 * 8000.0).sqrt()).abs() < 1e-6);
+    // The same file adds nothing; another file adds epochs, and none in a place that is taken.
+    folder
+        .wheel(&format!("{words} --column reply=answer"))
+        .expect(0)
+        .says(&["added 0, already there 3"]);
+    folder.write(
+        "more.csv",
+        "item,condition,reply\neverest-height,low,ESTIMATE: 8849\n",
+    );
+    let more = "import replies more.csv --model someone --task classic";
+    folder.wheel(more).expect(0).says(&["added 1"]);
+    assert_eq!(folder.lines("someone", "classic")[3]["epoch"], 3);
+    folder.write(
+        "more.csv",
+        "item,condition,epoch,reply\neverest-height,low,1,ESTIMATE: 1\n",
+    );
+    folder
+        .wheel(more)
+        .expect(3)
+        .says(&["epoch 1 of its question and condition is taken"]);
+    folder.write(
+        "more.csv",
+        "item,condition,reply\neverest-height,low,\"unclosed\n",
+    );
+    folder.wheel(more).expect(2).says(&["never closed"]);
+    folder.write(
+        "more.csv",
+        "item,condition,prompt,reply\neverest-height,low,How high?,9\n",
+    );
+    folder
+        .wheel(more)
+        .expect(3)
+        .says(&["which anchor was shown"]);
+    folder.write(
+        "more.csv",
+        "item,condition,prompt,anchor,reply\neverest-height,low,How high?,\"5,000\",9\n",
+    );
+    folder.wheel(more).expect(0);
+    assert_eq!(folder.lines("someone", "classic")[4]["anchor"], 5000.0);
     // JSON lines, placed by the prompt alone.
     let shown = folder
         .wheel("show --task ticket --item everest-height --condition high")
@@ -339,7 +376,7 @@ fn replies_come_from_any_table() {
     folder
         .wheel("import replies log.jsonl")
         .expect(0)
-        .says(&["1 replies added"]);
+        .says(&["added 1,"]);
     assert_eq!(folder.lines("other", "ticket")[0]["condition"], "high");
     folder.write("bad.jsonl", "{\"reply\": \"x\", \"model\": \"m\"}\nnope\n");
     folder

@@ -239,6 +239,11 @@ fn a_report_says_in_words_where_a_model_is_pulled() {
             "after 3,500; ",
             "(index -0.40)",
         ]);
+    // A selection shows less and changes nothing.
+    folder
+        .wheel("report --model scripted/pull=0.2 --task classic")
+        .expect(0)
+        .prints(&["20 of 20 known and half-known facts", "| Classic |"]);
     folder
         .wheel("report --model nobody")
         .expect(2)

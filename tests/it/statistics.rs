@@ -2,7 +2,7 @@
 
 use rand::rngs::ChaCha12Rng;
 use rand::{RngExt, SeedableRng};
-use wheel::score::stats::{IntervalMethod, Spread, bootstrap_columns, mean, sign_flip};
+use wheel::score::stats::{IntervalMethod, Spread, bootstrap_items, sign_flip};
 use wheel::score::{Index, Interval};
 
 use super::support::Folder;
@@ -15,57 +15,87 @@ fn normal(rng: &mut ChaCha12Rng) -> f64 {
 
 /// Forty questions whose pull lies around a mean, each asked so often under both anchors, with log-normal noise.
 fn board(rng: &mut ChaCha12Rng, pull: f64, between: f64, noise: f64, epochs: usize) -> Vec<Spread> {
+    let pulls: Vec<f64> = (0..40).map(|_| pull + between * normal(rng)).collect();
+    board_of(rng, &pulls, noise, epochs)
+}
+
+/// Questions with these pulls, each asked so often under both anchors, in the way that cells are scored.
+fn board_of(rng: &mut ChaCha12Rng, pulls: &[f64], noise: f64, epochs: usize) -> Vec<Spread> {
     let anchors = (40.0_f64, 250.0_f64);
-    (0..40)
-        .map(|_| {
-            let pull = pull + between * normal(rng);
+    pulls
+        .iter()
+        .map(|pull| {
             let mut ask = |anchor: f64| -> Vec<f64> {
                 (0..epochs)
                     .map(|_| {
-                        100.0_f64.powf(1.0 - pull) * anchor.powf(pull) * (noise * normal(rng)).exp()
+                        100.0_f64.powf(1.0 - pull)
+                            * anchor.powf(*pull)
+                            * (noise * normal(rng)).exp()
                     })
                     .collect()
             };
             let (low, high) = (ask(anchors.0), ask(anchors.1));
             let value = Index::LogAi.of(&low, &high, anchors);
+            let (low, high) = (Index::LogAi.prepare(&low), Index::LogAi.prepare(&high));
             Spread::of(value, &low, &high, |low, high| {
-                Index::LogAi.of(low, high, anchors)
+                Index::LogAi.of_prepared(low, high, anchors)
             })
         })
         .collect()
 }
 
-/// Share of 500 boards whose interval holds the truth.
-fn coverage(seed: u64, between: f64, noise: f64, epochs: usize, method: IntervalMethod) -> f64 {
+/// Share of 1,000 boards whose interval holds the truth.
+fn coverage(size: usize, between: f64, noise: f64, epochs: usize, method: IntervalMethod) -> f64 {
     const TRUTH: f64 = 0.3;
-    let mut rng = ChaCha12Rng::seed_from_u64(seed);
-    let held = (0..500)
+    let mut rng = ChaCha12Rng::seed_from_u64(7);
+    let held = (0..1000)
         .filter(|_| {
-            let items = board(&mut rng, TRUTH, between, noise, epochs);
-            let [Interval { low, high }] =
-                bootstrap_columns([&items], method, |[values]| [mean(values)]);
+            let mut items = board(&mut rng, TRUTH, between, noise, epochs);
+            items.truncate(size);
+            let Interval { low, high } = bootstrap_items(&items, method);
             (low..=high).contains(&TRUTH)
         })
         .count();
-    f64::from(u32::try_from(held).unwrap()) / 500.0
+    f64::from(u32::try_from(held).unwrap()) / 1000.0
 }
 
 #[test]
 fn intervals_cover_the_truth_as_often_as_they_say() {
-    for (between, noise, epochs, method) in [
+    for (size, between, noise, epochs, method) in [
+        (10, 0.2, 0.0, 1, IntervalMethod::Percentile),
+        (10, 0.2, 0.3, 4, IntervalMethod::Percentile),
         // Questions that differ, questions that only wobble, and both; one epoch and several.
-        (0.2, 0.0, 1, IntervalMethod::Percentile),
-        (0.2, 0.3, 1, IntervalMethod::Percentile),
-        (0.0, 0.3, 4, IntervalMethod::Percentile),
-        (0.2, 0.3, 4, IntervalMethod::Percentile),
-        (0.2, 0.3, 4, IntervalMethod::Bca),
+        (40, 0.2, 0.0, 1, IntervalMethod::Percentile),
+        (40, 0.2, 0.3, 1, IntervalMethod::Percentile),
+        (40, 0.0, 0.3, 4, IntervalMethod::Percentile),
+        (40, 0.2, 0.3, 4, IntervalMethod::Percentile),
+        (40, 0.2, 0.3, 4, IntervalMethod::Bca),
     ] {
-        let held = coverage(7, between, noise, epochs, method);
+        let held = coverage(size, between, noise, epochs, method);
         assert!(
             (0.93..=0.97).contains(&held),
-            "between {between}, noise {noise}, epochs {epochs}, {method}: {held}"
+            "{size} questions, between {between}, noise {noise}, epochs {epochs}, {method}: {held}"
         );
     }
+}
+
+#[test]
+fn paired_intervals_cover_the_truth_and_paired_tests_keep_their_level() {
+    // Two models with the same pull on each of the same questions, and noise of their own.
+    let mut rng = ChaCha12Rng::seed_from_u64(13);
+    let (mut held, mut alarms) = (0, 0);
+    for _ in 0..500 {
+        let pulls: Vec<f64> = (0..40).map(|_| 0.3 + 0.2 * normal(&mut rng)).collect();
+        let mut model = || board_of(&mut rng, &pulls, 0.3, 4);
+        let (a, b) = (model(), model());
+        let differences: Vec<Spread> = b.iter().zip(&a).map(|(b, a)| b.minus(a)).collect();
+        let Interval { low, high } = bootstrap_items(&differences, IntervalMethod::Percentile);
+        held += usize::from((low..=high).contains(&0.0));
+        let values: Vec<f64> = differences.iter().map(|item| item.value).collect();
+        alarms += usize::from(sign_flip(&values).unwrap() < 0.05);
+    }
+    assert!((465..=485).contains(&held), "{held} of 500");
+    assert!((12..=35).contains(&alarms), "{alarms} of 500");
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod details;
 mod ranks;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use super::document::{Block, markdown};
 use super::format::{UNKNOWN, UNSCORED, losses, whole_with_interval, with_interval};
@@ -29,6 +30,8 @@ pub struct BoardSource<'a> {
     pub lines: usize,
     /// Versions of the program that asked.
     pub versions: &'a BTreeSet<String>,
+    /// Folder of the people's answers, as it was named.
+    pub people: Option<&'a Path>,
 }
 
 /// What stands before the options in the line that says how the board was made.
@@ -245,8 +248,11 @@ impl<'a> Board<'a> {
             ));
         }
         let method = self.source.scores.method;
+        let people = self.source.people.map_or_else(String::new, |folder| {
+            format!(" --people {}", folder.display())
+        });
         out.push_str(&format!(
-            "- Every number is computed from the stored replies: {MADE_BY}{} --interval {}` writes this file again, byte for byte, and `wheel verify` compares.\n",
+            "- Every number is computed from the stored replies: {MADE_BY}{} --interval {}{people}` writes this file again, byte for byte, and `wheel verify` compares.\n",
             method.index, method.interval
         ));
         out

@@ -96,7 +96,7 @@ impl Board<'_> {
                     )
                 })),
                 or_dash(score.noise.map(|noise| format!("± {}", two(noise.floor)))),
-                or_dash(score.index.map(|_| score.backlash.to_string())),
+                or_dash(score.index.and(score.backlash).map(|n| n.to_string())),
                 or_dash(score.copy_share().map(|share| {
                     format!("{} ({} of {})", two(share), score.copies.0, score.copies.1)
                 })),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::bank::Bank;
 use crate::domain::{Condition, Role};
-use crate::score::stats::{RESAMPLES, seed_words};
+use crate::score::stats::{RESAMPLES, seed_words, tail};
 use crate::task::{RenderError, Task};
 
 /// A task that cannot become a notebook.
@@ -75,6 +75,9 @@ pub fn notebook(task: &Task, bank: &Bank) -> Result<String, NotebookError> {
     if task.is_anchored() {
         prompts.retain(|prompt| prompt["condition"] != json!(Condition::Unanchored));
     }
+    let tails: Vec<String> = (1..=bank.items.len())
+        .map(|n| format!("{n}: {}", tail(n)))
+        .collect();
     // A JSON string is a Python string.
     let quoted = |text: &str| Value::String(text.to_owned()).to_string();
     let name = format!("anchoring {}", task.name);
@@ -91,6 +94,7 @@ pub fn notebook(task: &Task, bank: &Bank) -> Result<String, NotebookError> {
         "questions": bank.items.len(),
         "seed": seed_words(),
         "resamples": RESAMPLES,
+        "tails": format!("{{{}}}", tails.join(", ")),
         "description": quoted(&format!(
             "{}. {}",
             task.about,

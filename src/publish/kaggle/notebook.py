@@ -25,6 +25,8 @@ PROMPTS = json.loads({{ prompts }})
 QUESTIONS = {{ questions }}
 SEED = np.array({{ seed }}, dtype=np.uint32)
 RESAMPLES = {{ resamples }}
+# Share that an interval leaves out on each side, by the number of usable questions.
+TAILS = {{ tails }}
 
 # %%
 NUMBER = re.compile(r"([0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?(?: (thousand|million|billion|trillion))?$")
@@ -36,11 +38,12 @@ def estimate_in(reply, unit):
 
     Stricter than wheel's own reader, so whatever it reads, that reads too.
     """
-    visible = re.sub(r"<think>.*?</think>", "", reply or "", flags=re.S)
-    labels = re.findall(r"^[ *_`#>-]*estimate[ *_`]*:(.*)$", visible, flags=re.I | re.M)
-    if len(labels) != 1 or visible.lower().count("estimate") != 1:
+    visible = re.sub(r"<think>.*?</think>", "", reply or "", flags=re.S).rstrip()
+    # The last line is the label with its number; anything else is left to wheel's own reader.
+    label = re.match(r"[ *_`#>-]*estimate[ *_`]*:(.*)$", visible.rpartition("\n")[2], flags=re.I)
+    if not label:
         return None
-    text = labels[0].strip(" *_`\r")
+    text = label[1].strip(" *_`\r")
     if unit and text.lower().endswith(" " + unit.lower()):
         text = text[: -len(unit) - 1].rstrip()
     found = NUMBER.match(text.removesuffix("."))
@@ -97,7 +100,7 @@ def interval_of(values):
         at = rare + 2
     places = np.concatenate(places)[: n * RESAMPLES].reshape(RESAMPLES, n)
     means = np.array(values)[places].mean(axis=1)
-    return tuple(np.quantile(means, [0.025, 0.975]))
+    return tuple(np.quantile(means, [TAILS[n], 1 - TAILS[n]]))
 
 
 # %%

@@ -11,7 +11,6 @@ use crate::publish::board::provenance;
 use crate::publish::document::Block;
 use crate::publish::format::{UNSCORED, with_interval};
 use crate::publish::report::{ReportSource, report};
-use crate::score::stats::Spread;
 use crate::score::{Cell, CellSample, CellScore, Index, ModelScore};
 
 pub(super) fn model_page(
@@ -94,13 +93,13 @@ fn item_rows(source: &SiteSource<'_>, score: &CellScore, cell: &Cell<'_>) -> Vec
             let last = samples.last()?;
             let text = own.index.map_or_else(
                 || UNSCORED.to_owned(),
-                |index| with_interval(index, own.spread.as_ref().and_then(Spread::interval)),
+                |index| with_interval(index, own.interval),
             );
             Some(Row {
                 label: item.text.clone(),
                 filter: format!("{} {}", item.text, item.tier),
                 value: own.index,
-                interval: own.spread.as_ref().and_then(Spread::interval),
+                interval: own.interval,
                 text,
                 href: sample_href(&cell.model, last),
             })

@@ -3,13 +3,14 @@
 mod bootstrap;
 mod correction;
 mod draws;
-mod normal;
+pub(in crate::score) mod normal;
 mod permutation;
 mod ranks;
 mod wilson;
 
 pub use bootstrap::{
-    IntervalMethod, RESAMPLES, Spread, bootstrap, bootstrap_by, bootstrap_columns, interval_of,
+    IntervalMethod, RESAMPLES, Spread, bootstrap, bootstrap_by, bootstrap_columns, bootstrap_items,
+    interval_of, tail,
 };
 pub use correction::{benjamini_hochberg, holm};
 pub use draws::{SEED, draws_of, seed_words};
