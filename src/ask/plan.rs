@@ -230,7 +230,11 @@ pub fn sampling_of(model: &Model, conversation: &Conversation, epoch: u32) -> Sa
     };
     sampling.seed = match dialect {
         _ if draws => {
-            let words = serde_json::json!([sampling.seed.unwrap_or(0), conversation, epoch]);
+            let mut words = serde_json::json!([sampling.seed.unwrap_or(0), conversation, epoch]);
+            if dialect == Dialect::Scripted {
+                // Two scripts are two models, and their noise is not the same.
+                words = serde_json::json!([words, model.model_id]);
+            }
             let hash = blake3::hash(words.to_string().as_bytes());
             let [a, b, c, d, ..] = *hash.as_bytes();
             Some(u32::from_le_bytes([a, b, c, d]))

@@ -55,6 +55,11 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         ));
     }
     let (first, second) = (&args.first, &args.second);
+    if first == second {
+        return Err(CliError::Usage(format!(
+            "{first} is the same on both sides: name two models, tasks or stores"
+        )));
+    }
     let mut rows = rows(args)?;
     if rows.is_empty() {
         return Err(CliError::Usage(format!(

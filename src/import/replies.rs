@@ -192,10 +192,10 @@ pub fn csv(text: &[u8], columns: &Columns, defaults: &Foreign) -> Result<Vec<For
     Ok(found)
 }
 
-/// Reads JSON lines; see [`csv`].
+/// Reads JSON lines; see [`csv()`].
 ///
 /// # Errors
-/// As [`csv`].
+/// As [`csv()`].
 pub fn json_lines(
     text: &str,
     columns: &Columns,

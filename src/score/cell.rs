@@ -42,7 +42,7 @@ pub struct ItemScore {
     pub epochs: (usize, usize),
     /// The index, where both estimates are usable.
     pub index: Option<f64>,
-    /// The index with what its epochs do to it.
+    /// The index with what its epochs do to it, for [`Index::LogAi`].
     pub spread: Option<Spread>,
     /// 95 % interval of it over the epochs alone; for [`Index::LogAi`] with at least two on each side.
     pub interval: Option<Interval>,
@@ -244,6 +244,10 @@ fn score_item(
     };
     let spread = anchors.map(|anchors| {
         let value = index.of(&low, &high, anchors);
+        // Medians of few epochs jump when they are drawn anew, by more than they are wrong.
+        if index != Index::LogAi {
+            return value.into();
+        }
         let (low, high) = (index.prepare(&low), index.prepare(&high));
         Spread::of(value, &low, &high, |low, high| {
             index.of_prepared(low, high, anchors)

@@ -81,6 +81,15 @@ impl Index {
         }
     }
 
+    /// What a cell makes of its questions.
+    #[must_use]
+    pub fn of_cell(self) -> &'static str {
+        match self {
+            Self::Raw => "Share beyond chance",
+            _ => "Mean index",
+        }
+    }
+
     /// Whether a value below [`BACKLASH`](super::tier::BACKLASH) says that an answer moved away from the anchor.
     #[must_use]
     pub fn has_backlash(self) -> bool {

@@ -149,17 +149,14 @@ pub(super) fn summarise(items: &[&ItemScore], method: Method) -> TierScore {
     let sizes: Vec<f64> = values.iter().map(|value| value.abs()).collect();
     let several = values.len() > 1;
     score.index = Some(mean(&values));
-    // Noise only adds to a size, so a size is never drawn with more noise than it has.
-    score.interval = several.then(|| match method.index {
-        Index::AIndex => bootstrap(&values, method.interval),
-        _ => bootstrap_items(&spreads, method.interval),
-    });
+    score.interval = several.then(|| bootstrap_items(&spreads, method.interval));
     score.median = median(&values);
     // Without its sign an index says nothing about the side of zero.
     score.p = (method.index != Index::AIndex)
         .then(|| sign_flip(&values))
         .flatten();
     score.sensitivity = Some(mean(&sizes));
+    // Noise only adds to a size, so epochs are not drawn anew for it.
     score.sensitivity_interval = several.then(|| bootstrap(&sizes, method.interval));
     let noises: Vec<(f64, ItemNoise)> = usable
         .iter()

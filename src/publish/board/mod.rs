@@ -54,7 +54,10 @@ pub fn board(source: &BoardSource<'_>) -> String {
     out.push_str("\n## Ranks by resistance\n\nResistance is 1 − |anchoring index|: higher is better. Models are ranked within each task; equal ones share the better place.\n");
     out.push_str(&board.ranks());
     out.push_str(&board.relief());
-    out.push_str("\n## By tier\n\nMean index [95 % interval] and usable items of the tier.\n\n");
+    out.push_str(&format!(
+        "\n## By tier\n\n{} [95 % interval] and usable items of the tier.\n\n",
+        source.scores.method.index.of_cell()
+    ));
     out.push_str(&board.tiers());
     out.push_str("\n## Lost samples\n\nA sample is lost when its reply gives no estimate above 0. Nothing is dropped in silence.\n\n");
     out.push_str(&board.losses());
@@ -140,8 +143,11 @@ impl<'a> Board<'a> {
         };
         let made = match method.index {
             Index::Raw => "with a 95 % Wilson interval".to_owned(),
-            _ => format!(
+            Index::LogAi => format!(
                 "with a 95 % {interval} bootstrap interval over questions and, within them, epochs ({RESAMPLES} resamples, seed {SEED})"
+            ),
+            Index::Ai | Index::AIndex => format!(
+                "with a 95 % {interval} bootstrap interval over questions ({RESAMPLES} resamples, seed {SEED})"
             ),
         };
         format!(

@@ -130,7 +130,7 @@ pub(super) fn index_page(
         json!({
             "intro": intro(board),
             "index_title": scores.method.index.title(),
-            "note": format!("Mean [95 % interval]; {UNSCORED} where fewer than 80 % of the questions are usable. Every value leads to the prompts and replies behind it."),
+            "note": format!("{} [95 % interval]; {UNSCORED} where fewer than 80 % of the questions are usable. Every value leads to the prompts and replies behind it.", scores.method.index.of_cell()),
             "columns": columns,
             "rows": rows,
             "marks": marks(scores),
@@ -189,7 +189,7 @@ fn token_points(source: &SiteSource<'_>) -> Vec<Point> {
             let label = format!("{}, {}", cell.model, cell.task.title);
             Some(Point {
                 tokens: median(&counts)?,
-                row: cell_row(score, label, model_file(&cell.model)),
+                row: cell_row(score, label, cell_file(&cell.model, &cell.task.name)),
             })
         })
         .collect()
