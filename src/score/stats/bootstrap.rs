@@ -187,7 +187,7 @@ pub fn bootstrap_columns<const C: usize, const K: usize>(
 /// are moved out by as much: Φ(−√(n/(n − 1)) t), with t the 97.5 % quantile of Student's t with n − 1 degrees of freedom.
 /// 0.0203 for 40 items, 0.0086 for 10; 0.025 for very many.
 ///
-/// Source: Hesterberg (2015), The American Statistician 69(4), 371–386, section 4.3, expanded percentile intervals.
+/// Source: Hesterberg (2015), The American Statistician 69(4), 371–386, expanded percentile intervals.
 #[must_use]
 pub fn tail(n: usize) -> f64 {
     if n < 2 {
