@@ -24,9 +24,9 @@ impl Item {
     #[must_use]
     pub fn anchor(&self, condition: Condition) -> Option<Positive> {
         match condition {
-            Condition::Unanchored => None,
             Condition::Low => Some(self.anchors.low),
             Condition::High => Some(self.anchors.high),
+            _ => None,
         }
     }
 }

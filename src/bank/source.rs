@@ -66,7 +66,7 @@ pub fn read_paths(paths: &[PathBuf]) -> Result<Vec<BankFile>, BankIoError> {
     Ok(files)
 }
 
-fn yaml_files(path: &Path) -> Result<Vec<PathBuf>, BankIoError> {
+pub(super) fn yaml_files(path: &Path) -> Result<Vec<PathBuf>, BankIoError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }

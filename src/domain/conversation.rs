@@ -27,6 +27,19 @@ pub enum Role {
     User,
     /// The model: an earlier reply, or the start of the reply that is asked for.
     Assistant,
+    /// What a tool gave back to the model.
+    Tool,
+}
+
+/// A tool that the model is said to have called.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// Id that ties the result to the call.
+    pub id: String,
+    /// Name of the tool.
+    pub name: String,
+    /// Arguments as a JSON object.
+    pub arguments: String,
 }
 
 /// One message, exactly as sent.
@@ -36,6 +49,9 @@ pub struct Message {
     pub role: Role,
     /// What is said, byte for byte.
     pub content: String,
+    /// Of the assistant the call that it makes, of a tool the call that it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<ToolCall>,
 }
 
 /// The messages of one call in order.
@@ -51,7 +67,30 @@ impl Conversation {
         self.0.push(Message {
             role,
             content: content.into(),
+            call: None,
         });
+    }
+
+    /// Appends a tool call of the assistant, said with `words` if any, and what the tool gave back.
+    pub fn call(&mut self, call: ToolCall, words: impl Into<String>, output: impl Into<String>) {
+        self.0.push(Message {
+            role: Role::Assistant,
+            content: words.into(),
+            call: Some(call.clone()),
+        });
+        self.0.push(Message {
+            role: Role::Tool,
+            content: output.into(),
+            call: Some(call),
+        });
+    }
+
+    /// The tool calls in it, in order.
+    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.0
+            .iter()
+            .filter(|message| message.role == Role::Assistant)
+            .filter_map(|message| message.call.as_ref())
     }
 
     /// The start of the reply that was put into the model's mouth, if any.
@@ -59,7 +98,7 @@ impl Conversation {
     pub fn prefill(&self) -> Option<&str> {
         self.0
             .last()
-            .filter(|message| message.role == Role::Assistant)
+            .filter(|message| message.role == Role::Assistant && message.call.is_none())
             .map(|message| message.content.as_str())
     }
 

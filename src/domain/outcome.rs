@@ -34,6 +34,8 @@ pub enum NoValue {
     UnitMismatch,
     /// Infinity, NaN, or beyond a 64-bit float.
     NotFinite,
+    /// A number below or above the scale that was asked for.
+    OffScale,
 }
 
 /// The rule that read a reply, or found that it cannot be read.
@@ -65,6 +67,18 @@ pub enum Rule {
     NoNumber,
     /// Several numbers and nothing that says which one is meant.
     SeveralNumbers,
+    /// The rules of `AnchorBench`: a payload beside the text.
+    Structured,
+    /// The rules of `AnchorBench`: the last answer tag.
+    XmlTag,
+    /// The rules of `AnchorBench`: a phrase that declares an answer.
+    FinalAnswer,
+    /// The rules of `AnchorBench`: the integers of the text leave one.
+    Regex,
+    /// The rules of `AnchorBench`: the last number.
+    LastNumber,
+    /// The rules of `AnchorBench`: none of them found an answer.
+    Failed,
 }
 
 /// A reply as read: the estimate or why there is none, the rule, and the comparison.

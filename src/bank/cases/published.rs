@@ -1,0 +1,112 @@
+//! Sets of cases that come with their prompts.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Case, Content, Facts};
+use crate::domain::{Condition, ItemId, TaskName};
+
+/// The prompt of a case under one condition, as published.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct View {
+    /// The number in it. `None` of a control, or where the model's first reply is the number.
+    pub anchor: Option<f64>,
+    /// What the user says: one message, or two with the model's reply between them. Empty where only replies are known.
+    pub stages: Vec<String>,
+}
+
+/// A line of a stored set: one case with all its prompts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Line {
+    task: TaskName,
+    item: ItemId,
+    #[serde(flatten)]
+    facts: Facts,
+    views: BTreeMap<Condition, View>,
+}
+
+/// A set of cases with their prompts, by task.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PublishedSet(pub BTreeMap<TaskName, Vec<Case>>);
+
+impl PublishedSet {
+    /// Adds a case, or puts it in the place of one with the same id.
+    pub fn insert(&mut self, task: &TaskName, case: Case) {
+        let cases = self.0.entry(task.clone()).or_default();
+        match cases.iter_mut().find(|known| known.id == case.id) {
+            Some(known) => *known = case,
+            None => cases.push(case),
+        }
+    }
+
+    /// Conditions of a task in which some case has a prompt or replies.
+    #[must_use]
+    pub fn conditions(&self, task: &TaskName) -> Vec<Condition> {
+        let mut conditions: Vec<Condition> =
+            self.views(task).map(|(condition, _)| condition).collect();
+        conditions.sort();
+        conditions.dedup();
+        conditions
+    }
+
+    /// Conditions of a task that are asked in two turns.
+    #[must_use]
+    pub fn in_two_turns(&self, task: &TaskName) -> Vec<Condition> {
+        let mut conditions: Vec<Condition> = self
+            .views(task)
+            .filter(|(_, view)| view.stages.len() > 1)
+            .map(|(condition, _)| condition)
+            .collect();
+        conditions.sort();
+        conditions.dedup();
+        conditions
+    }
+
+    fn views(&self, task: &TaskName) -> impl Iterator<Item = (Condition, &View)> {
+        let cases = self.0.get(task).map_or(&[][..], Vec::as_slice);
+        cases.iter().flat_map(|case| match &case.content {
+            Content::Published(views) => views.iter().map(|(at, view)| (*at, view)).collect(),
+            Content::Drawn(..) => Vec::new(),
+        })
+    }
+
+    /// The set as JSON lines.
+    #[must_use]
+    pub fn to_lines(&self) -> String {
+        let mut text = String::new();
+        for (task, cases) in &self.0 {
+            for case in cases {
+                if let Content::Published(views) = &case.content {
+                    let line = Line {
+                        task: task.clone(),
+                        item: case.id.clone(),
+                        facts: case.facts.clone(),
+                        views: views.clone(),
+                    };
+                    text += &serde_json::to_string(&line).expect("texts and finite numbers");
+                    text.push('\n');
+                }
+            }
+        }
+        text
+    }
+
+    /// Reads what [`PublishedSet::to_lines`] wrote.
+    ///
+    /// # Errors
+    /// The number of the first line that is none, from 1, and why.
+    pub fn from_lines(text: &str) -> Result<Self, (usize, serde_json::Error)> {
+        let mut set = Self::default();
+        for (place, line) in text.lines().enumerate() {
+            let line: Line = serde_json::from_str(line).map_err(|error| (place + 1, error))?;
+            let case = Case {
+                id: line.item,
+                facts: line.facts,
+                content: Content::Published(line.views),
+            };
+            set.0.entry(line.task).or_default().push(case);
+        }
+        Ok(set)
+    }
+}
