@@ -29,6 +29,16 @@ pub enum StoreError {
         /// What is wrong.
         message: String,
     },
+    /// A line of published cases cannot be read.
+    #[error("{}:{line}: not a case: {message}; import the set again with `wheel import anchorbench`", path.display())]
+    BrokenCase {
+        /// Which file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// What is wrong.
+        message: String,
+    },
     /// A line of a later program.
     #[error("{}:{line}: written in format version {found}; this wheel reads up to version {newest}: use a newer wheel", path.display())]
     TooNew {

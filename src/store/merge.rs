@@ -1,10 +1,10 @@
 //! Joining stores: the lines of several into one, each line once.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use super::compressed::{open_text, packed};
 use super::read::{LineError, Seen, entries, parse_line};
 use super::{BatchLog, CellFile, StoreError, cell_path, list_files};
 
@@ -64,7 +64,7 @@ fn merge_file(
         path: path.to_owned(),
         source,
     };
-    let mut reader = BufReader::new(File::open(path).map_err(io)?);
+    let mut reader = BufReader::new(open_text(path)?);
     let mut line = Vec::new();
     let mut number = 0;
     loop {
@@ -89,9 +89,11 @@ fn merge_file(
         if !open.contains_key(&file) {
             let mut seen = Seen::default();
             let (cell, _) = CellFile::open(file.clone())?;
-            let known = BufReader::new(File::open(&file).map_err(io)?);
-            for line in known.split(b'\n') {
-                seen.note(Seen::mark(&line.map_err(io)?));
+            let both = [file.clone(), packed(&file)];
+            for known in both.iter().filter(|known| known.is_file()) {
+                for line in BufReader::new(open_text(known)?).split(b'\n') {
+                    seen.note(Seen::mark(&line.map_err(io)?));
+                }
             }
             open.insert(file.clone(), (cell, seen));
         }

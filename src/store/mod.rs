@@ -1,21 +1,26 @@
-//! The store: a folder of JSON lines, `runs/<model>/<task>.jsonl`, one line an attempt.
+//! The store: a folder of JSON lines, `runs/<model>/<task>.jsonl`, one line an attempt; files that nobody adds to may be
+//! packed with xz.
 //!
 //! A reply that was paid for is appended the moment it is known, and never changed. One writer a file, held by a
 //! lock; a torn last line is moved aside. The store does not know what a reply means.
 
 mod batch_log;
+mod compressed;
 mod error;
 mod lock;
 mod merge;
 mod read;
 mod record;
+mod set;
 mod write;
 
 pub use batch_log::{BatchLog, LiveBatch, batch_log_path, known_batches};
+pub use compressed::{packed, read_text};
 pub use error::StoreError;
 pub use merge::{Merged, merge};
 pub use read::{Fingerprint, last_record, list_files, list_files_of, read_all, read_file};
 pub use record::{Clock, Cost, Record, RecordedError, Sent, VERSION};
+pub use set::{read_set, set_path, write_set};
 pub use write::{CellFile, Recorder};
 
 use std::path::{Path, PathBuf};

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use serde::Deserialize;
 
+use super::compressed::{is_packed, open_text};
 use super::record::{Record, VERSION};
 use super::{StoreError, folder_name};
 use crate::domain::ModelName;
@@ -37,12 +38,12 @@ pub fn list_files_of(store: &Path, model: &ModelName) -> Result<Vec<PathBuf>, St
     lines_in(&folder)
 }
 
-/// The `.jsonl` files of a folder, sorted.
+/// The `.jsonl` files of a folder, packed ones too, sorted.
 fn lines_in(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let mut files = entries(folder)?;
     files.retain(|path| {
-        path.extension()
-            .is_some_and(|extension| extension == "jsonl")
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        name.ends_with(b".jsonl") || name.ends_with(b".jsonl.xz")
     });
     files.sort();
     Ok(files)
@@ -145,7 +146,7 @@ fn lines_of(text: &[u8]) -> Vec<&[u8]> {
 
 /// A file in pieces of whole lines.
 struct Blocks {
-    reader: BufReader<File>,
+    reader: BufReader<Box<dyn Read + Send>>,
     path: PathBuf,
     line: usize,
 }
@@ -159,13 +160,8 @@ struct Block {
 
 impl Blocks {
     fn open(path: &Path) -> Result<Self, StoreError> {
-        let file = File::open(path).map_err(|source| StoreError::Io {
-            action: "read",
-            path: path.to_owned(),
-            source,
-        })?;
         Ok(Self {
-            reader: BufReader::with_capacity(256 * 1024, file),
+            reader: BufReader::with_capacity(256 * 1024, open_text(path)?),
             path: path.to_owned(),
             line: 1,
         })
@@ -304,6 +300,10 @@ pub(super) fn parse_line(line: &[u8]) -> Result<Record, LineError> {
 /// A file that cannot be read.
 pub fn last_record(path: &Path) -> Result<Option<Record>, StoreError> {
     const TAIL: u64 = 64 * 1024;
+    if is_packed(path) {
+        // Nobody adds to it; what was learned there stands in the lines that follow, if there are any.
+        return Ok(None);
+    }
     let io = |source| StoreError::Io {
         action: "read",
         path: path.to_owned(),

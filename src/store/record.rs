@@ -28,11 +28,11 @@ pub struct Record {
     pub task: TaskName,
     /// Question.
     pub item: ItemId,
-    /// Its tier.
-    pub tier: Tier,
-    /// Anchor condition.
+    /// Its tier; null for a case.
+    pub tier: Option<Tier>,
+    /// Condition.
     pub condition: Condition,
-    /// The anchor shown, in the unit of the question.
+    /// The anchor shown, in the unit of the question; null also where an earlier reply of the model is the anchor.
     pub anchor: Option<f64>,
     /// Repetition, from 1.
     pub epoch: u32,

@@ -1,0 +1,55 @@
+//! Files as they are, and files packed with xz.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use lzma_rust2::XzReader;
+
+use super::StoreError;
+
+/// Whether a name says that the file is packed.
+pub(super) fn is_packed(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "xz")
+}
+
+/// The same name for the packed file.
+#[must_use]
+pub fn packed(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".xz");
+    name.into()
+}
+
+/// Opens a file for reading, unpacked on the way if its name ends in `.xz`.
+///
+/// # Errors
+/// The file cannot be opened.
+pub fn open_text(path: &Path) -> Result<Box<dyn Read + Send>, StoreError> {
+    let file = File::open(path).map_err(|source| StoreError::Io {
+        action: "read",
+        path: path.to_owned(),
+        source,
+    })?;
+    Ok(if is_packed(path) {
+        Box::new(XzReader::new(BufReader::new(file), true))
+    } else {
+        Box::new(file)
+    })
+}
+
+/// Reads a whole file as text, unpacked if its name ends in `.xz`.
+///
+/// # Errors
+/// The file cannot be read, is not packed as its name says, or holds no UTF-8.
+pub fn read_text(path: &Path) -> Result<String, StoreError> {
+    let mut text = String::new();
+    open_text(path)?
+        .read_to_string(&mut text)
+        .map_err(|source| StoreError::Io {
+            action: "read",
+            path: path.to_owned(),
+            source,
+        })?;
+    Ok(text)
+}
