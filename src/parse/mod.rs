@@ -4,16 +4,23 @@
 //! and every one of them is a test. The reader never looks at plausibility, and never prefers or drops a number
 //! because it is near the anchor or the reference. It takes time linear in the length of the reply.
 
+mod anchorbench;
 mod comparison;
 mod cursor;
 mod label;
 mod number;
+mod on_scale;
 mod refusal;
+mod rules;
 mod scale;
 mod unit;
 mod value;
 mod visible;
 mod words;
+
+pub use anchorbench::{Said, read_as_anchorbench};
+pub use on_scale::read_on_scale;
+pub use rules::Rules;
 
 use comparison::{compared_numbers, is_compared, read_comparison};
 use cursor::Cursor;

@@ -1,0 +1,87 @@
+//! Reading an answer on a scale from 0 to 100.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{Question, read_reply, visible};
+use crate::domain::{NoValue, Reading, Rule};
+
+/// The scale itself, as prompts name it: its ends are no answer.
+static SCALE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi)
+        \b0\s*(?:\([^)\d]*\)\s*)?(?:-|–|—|−|\.\.+|to|and|through|up\sto)\s*100\b(?:\s*\([^)\d]*\))?
+        |\b(?:out\sof|of\sa\spossible|on\sa\sscale\sof)\s+100\b
+        ",
+    )
+    .expect("a literal pattern")
+});
+
+/// A share of the whole scale, such as 64/100.
+static SHARE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(\d)\s*/\s*100\b").expect("a literal pattern"));
+
+/// A fraction that nobody worked out.
+static FRACTION: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^\W*\d+(?:\.\d+)?\s*(?:/|÷)\s*\d+(?:\.\d+)?\W*$").expect("a literal pattern")
+});
+
+static MARKER: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^\s*(\d{1,2})[.)]\s+\S").expect("a literal pattern"));
+
+/// Reads an answer from 0 to 100; decimals stay as they are.
+///
+/// The ends of the scale, the numbers of a list and a fraction that nobody worked out are no answers; a value off the
+/// scale is [`NoValue::OffScale`].
+#[must_use]
+pub fn read_on_scale(text: &str) -> Reading {
+    let text = visible::normalise(&visible::drop_thinking(text));
+    let text = SHARE.replace_all(&text, "$1");
+    let text = SCALE.replace_all(&text, "the scale");
+    let text = without_markers(&text);
+    let last = text.lines().rev().find(|line| !line.trim().is_empty());
+    if last.is_some_and(|line| FRACTION.is_match(line)) {
+        return Reading {
+            value: Err(NoValue::Ambiguous),
+            rule: Rule::SeveralNumbers,
+            comparison: None,
+        };
+    }
+    let mut reading = read_reply(
+        &text,
+        &Question {
+            unit: "",
+            anchor: None,
+            comparison: false,
+        },
+    );
+    if reading
+        .value
+        .is_ok_and(|value| !(0.0..=100.0).contains(&value))
+    {
+        reading.value = Err(NoValue::OffScale);
+    }
+    reading
+}
+
+/// The text without the numbers of a list: two lines or more that count from 1.
+fn without_markers(text: &str) -> String {
+    let number = |line: &str| -> Option<usize> { MARKER.captures(line)?[1].parse().ok() };
+    let numbers: Vec<usize> = text.lines().filter_map(number).collect();
+    let counts = numbers.iter().enumerate().all(|(place, n)| *n == place + 1);
+    if numbers.len() < 2 || !counts {
+        return text.to_owned();
+    }
+    let lines: Vec<&str> = text
+        .lines()
+        .map(|line| match number(line) {
+            Some(_) => line
+                .trim_start()
+                .trim_start_matches(|c: char| c.is_ascii_digit())[1..]
+                .trim_start(),
+            None => line,
+        })
+        .collect();
+    lines.join("\n")
+}
