@@ -178,6 +178,7 @@ fn read_provider(mut fields: Fields<'_, '_>) -> Option<Provider> {
         .choice("limit_field", LimitField::VARIANTS)
         .unwrap_or_default();
     let limits = read_limits(&mut fields);
+    let tools = fields.flag("tools").unwrap_or(false);
     fields.close();
     Some(Provider {
         name: name?.text.into(),
@@ -187,6 +188,7 @@ fn read_provider(mut fields: Fields<'_, '_>) -> Option<Provider> {
         api_key_env,
         limit_field,
         limits,
+        tools,
     })
 }
 
@@ -261,6 +263,7 @@ fn read_model(
     let limits = read_limits(&mut fields);
     let sampling = read_sampling(&mut fields);
     let prefill = fields.flag("prefill").unwrap_or(false);
+    let tools = fields.flag("tools");
     let at = fields.at();
     if let Some(provider) = &provider
         && provider.dialect.is_wire()
@@ -284,6 +287,7 @@ fn read_model(
         label: label.map_or_else(|| name.clone(), |label| label.text),
         name: name.into(),
         limits: limits.or(provider.limits),
+        tools: tools.unwrap_or(provider.tools),
         provider,
         model_id: model_id?.text.into(),
         lab,

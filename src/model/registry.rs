@@ -104,6 +104,8 @@ pub struct Provider {
     pub limit_field: LimitField,
     /// Limits for its models that say nothing else.
     pub limits: Limits,
+    /// Whether its models take calls of tools as messages of their own.
+    pub tools: bool,
 }
 
 /// How fast and how long a model may be asked. `None` leaves it to the program's defaults.
@@ -247,6 +249,8 @@ pub struct Model {
     pub sampling: Sampling,
     /// Whether the answer label is put at the start of its reply.
     pub prefill: bool,
+    /// Whether it takes calls of tools as messages of their own.
+    pub tools: bool,
 }
 
 impl Model {

@@ -105,6 +105,7 @@ fn adhoc(
         name: name.into(),
         label: name.to_owned(),
         limits: provider.limits,
+        tools: provider.tools,
         provider,
         model_id: model_id.into(),
         lab: None,

@@ -6,7 +6,7 @@ use super::batch::{ANTHROPIC, BatchApi};
 use super::tokens::{Reported, normalise};
 use super::{
     Call, Dialect, KeyHeader, WireRequest, add_extra, has_error, joined_parts, set, status_of,
-    take, text,
+    take, text, tools,
 };
 use crate::domain::{Finish, Parameter, Reply, Role, Served};
 
@@ -30,6 +30,7 @@ impl Dialect for AnthropicMessages {
             "max_tokens": sampling.max_output_tokens.unwrap_or(LIMIT),
             "messages": messages,
         });
+        tools::as_anthropic(call.conversation, &mut body);
         if !system.is_empty() {
             let texts: Vec<&str> = system
                 .iter()

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::tokens::{Reported, normalise};
-use super::{Call, Dialect, KeyHeader, WireRequest, add_extra, set, status_of, take, text};
+use super::{Call, Dialect, KeyHeader, WireRequest, add_extra, set, status_of, take, text, tools};
 use crate::domain::{Finish, Reply, Role};
 
 /// `POST {base}/models/{model}:generateContent`.
@@ -17,14 +17,15 @@ impl Dialect for Gemini {
         let mut contents = Vec::new();
         let mut system = Vec::new();
         for message in &call.conversation.0 {
-            let part = json!({"text": message.content});
+            let parts = tools::gemini_parts(message);
             match message.role {
-                Role::System => system.push(part),
-                Role::User => contents.push(json!({"role": "user", "parts": [part]})),
-                Role::Assistant => contents.push(json!({"role": "model", "parts": [part]})),
+                Role::System => system.extend(parts),
+                Role::User | Role::Tool => contents.push(json!({"role": "user", "parts": parts})),
+                Role::Assistant => contents.push(json!({"role": "model", "parts": parts})),
             }
         }
         body["contents"] = json!(contents);
+        tools::as_gemini(call.conversation, &mut body);
         if !system.is_empty() {
             body["systemInstruction"] = json!({"parts": system});
         }

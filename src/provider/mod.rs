@@ -19,6 +19,7 @@ mod read;
 mod respondent;
 mod scripted;
 mod tokens;
+mod tools;
 mod waiting;
 
 pub use anthropic::AnthropicMessages;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::tokens::{Reported, normalise};
-use super::{Call, Dialect, WireRequest, add_extra, set, status_of, take, text};
+use super::{Call, Dialect, WireRequest, add_extra, set, status_of, take, text, tools};
 use crate::domain::{Finish, Reply};
 
 /// `POST {base}/api/chat`. The context is set wide enough for the limit, and a prompt is never cut in silence.
@@ -33,6 +33,7 @@ impl Dialect for Ollama {
             "truncate": false,
             "options": options,
         });
+        tools::as_chat(call.conversation, &mut body, true);
         if let Some(effort) = &sampling.reasoning_effort {
             body["think"] = match effort.as_str() {
                 "none" => json!(false),

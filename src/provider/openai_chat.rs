@@ -8,6 +8,7 @@ use super::events::DONE;
 use super::tokens::{Reported, normalise};
 use super::{
     Call, Dialect, WireRequest, add_extra, has_error, joined_parts, set, status_of, take, text,
+    tools,
 };
 use crate::domain::{Finish, Reply, Served, Usd};
 
@@ -19,6 +20,7 @@ impl Dialect for OpenaiChat {
     fn request(&self, call: &Call<'_>) -> WireRequest {
         let sampling = call.sampling;
         let mut body = json!({"model": call.model_id, "messages": call.conversation});
+        tools::as_chat(call.conversation, &mut body, false);
         set(&mut body, "temperature", sampling.temperature);
         set(&mut body, "top_p", sampling.top_p);
         set(&mut body, "seed", sampling.seed);

@@ -6,6 +6,7 @@ use super::batch::{BatchApi, OPENAI_RESPONSES};
 use super::tokens::{Reported, normalise};
 use super::{
     Call, Dialect, WireRequest, add_extra, has_error, joined_parts, set, status_of, take, text,
+    tools,
 };
 use crate::domain::{Finish, Parameter, Reply, Served, Status};
 
@@ -17,6 +18,7 @@ impl Dialect for OpenaiResponses {
     fn request(&self, call: &Call<'_>) -> WireRequest {
         let sampling = call.sampling;
         let mut body = json!({"model": call.model_id, "input": call.conversation, "store": false});
+        tools::as_responses(call.conversation, &mut body);
         set(&mut body, "temperature", sampling.temperature);
         set(&mut body, "top_p", sampling.top_p);
         set(&mut body, "max_output_tokens", sampling.max_output_tokens);

@@ -6,27 +6,46 @@ use std::time::Instant;
 
 use rand::rngs::ChaCha12Rng;
 use rand::{RngExt, SeedableRng};
+use strum::IntoEnumIterator;
 
 use super::{Answer, InProcessCall, ProviderError, Respondent};
-use crate::domain::{Conversation, ErrorClass, Finish, Positive, Reply, Tier};
+use crate::domain::{Conversation, ErrorClass, Finish, Positive, Relevance, Reply, Role, Tier};
 
 /// What the script knows of a conversation.
 #[derive(Debug, Clone, Copy)]
-pub struct Facts {
-    /// Tier of the item.
-    pub tier: Tier,
-    /// Its reference.
-    pub reference: Positive,
-    /// The anchor shown, if one is.
-    pub anchor: Option<Positive>,
+pub enum Facts {
+    /// A question.
+    Question {
+        /// Its tier.
+        tier: Tier,
+        /// Its reference.
+        reference: Positive,
+        /// The anchor shown, if one is.
+        anchor: Option<Positive>,
+    },
+    /// A case, asked for the estimate.
+    Case {
+        /// What its evidence comes to.
+        gold: f64,
+        /// What the anchor is worth, if there is one.
+        relevance: Option<Relevance>,
+        /// The anchor; `None` if it is the number in the reply before.
+        anchor: Option<f64>,
+    },
+    /// An earlier turn, asked for a number.
+    Number(f64),
+    /// An earlier turn, asked for words.
+    Words,
 }
 
-/// Answers reference^(1−w) · anchor^w with a pull w for each tier, and the reference where no anchor is shown.
+/// Answers reference^(1−w) · anchor^w with a pull w for each tier, and the reference where no anchor is shown; a case with
+/// gold + w · (anchor − gold), with a pull for each relevance.
 ///
 /// With noise s the answer is multiplied by e^(s·z), where z is a standard normal number drawn from the seed of the call.
 #[derive(Debug)]
 pub struct Scripted {
     pull: [f64; 3],
+    case_pull: HashMap<Relevance, f64>,
     noise: f64,
     facts: HashMap<Conversation, Facts>,
 }
@@ -34,7 +53,7 @@ pub struct Scripted {
 /// A script that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the script `{0}` is not of the form pull=0.5, known=0,fuzzy=0.3,fermi=0.8 or pull=0.5,noise=0.2"
+    "the script `{0}` is not of the form pull=0.5, known=0,fuzzy=0.3,fermi=0.8, pull=0.5,noise=0.2 or irrelevant=0.1,plausible=0.4"
 )]
 pub struct ScriptedError(String);
 
@@ -43,9 +62,13 @@ impl Scripted {
     ///
     /// # Errors
     /// Another form.
-    pub fn new(script: &str, facts: HashMap<Conversation, Facts>) -> Result<Self, ScriptedError> {
+    pub fn new(
+        script: &str,
+        facts: impl IntoIterator<Item = (Conversation, Facts)>,
+    ) -> Result<Self, ScriptedError> {
         let error = || ScriptedError(script.to_owned());
         let mut pull = [0.0; 3];
+        let mut case_pull = HashMap::new();
         let mut noise = 0.0;
         for part in script.split(',') {
             let (name, value) = part.split_once('=').ok_or_else(error)?;
@@ -54,25 +77,56 @@ impl Scripted {
                 return Err(error());
             }
             match name.trim() {
-                "pull" => pull = [value; 3],
-                "noise" => noise = value,
-                tier => {
-                    let tier: Tier = tier.parse().map_err(|_| error())?;
-                    pull[tier as usize] = value;
+                "pull" => {
+                    pull = [value; 3];
+                    case_pull = Relevance::iter()
+                        .map(|relevance| (relevance, value))
+                        .collect();
                 }
+                "noise" => noise = value,
+                name => match (name.parse::<Tier>(), name.parse::<Relevance>()) {
+                    (Ok(tier), _) => pull[tier as usize] = value,
+                    (_, Ok(relevance)) => drop(case_pull.insert(relevance, value)),
+                    _ => return Err(error()),
+                },
             }
         }
-        Ok(Self { pull, noise, facts })
+        let facts = facts.into_iter();
+        Ok(Self {
+            pull,
+            case_pull,
+            noise,
+            facts: facts.map(|(said, facts)| (asked(&said), facts)).collect(),
+        })
     }
 
-    fn estimate(&self, facts: &Facts) -> f64 {
-        let reference = facts.reference.get();
-        match facts.anchor {
-            None => reference,
-            Some(anchor) => {
-                let w = self.pull[facts.tier as usize];
-                reference.powf(1.0 - w) * anchor.get().powf(w)
+    /// The answer to a conversation; `None` where words are asked for.
+    fn estimate(&self, facts: Facts, conversation: &Conversation) -> Option<f64> {
+        match facts {
+            Facts::Question {
+                reference,
+                anchor: None,
+                ..
+            } => Some(reference.get()),
+            Facts::Question {
+                tier,
+                reference,
+                anchor: Some(anchor),
+            } => {
+                let w = self.pull[tier as usize];
+                Some(reference.get().powf(1.0 - w) * anchor.get().powf(w))
             }
+            Facts::Case {
+                gold,
+                relevance,
+                anchor,
+            } => {
+                let w = relevance.and_then(|relevance| self.case_pull.get(&relevance));
+                let anchor = anchor.or_else(|| number_before(conversation));
+                Some(gold + w.unwrap_or(&0.0) * (anchor.unwrap_or(gold) - gold))
+            }
+            Facts::Number(value) => Some(value),
+            Facts::Words => None,
         }
     }
 
@@ -86,21 +140,39 @@ impl Scripted {
     }
 
     fn answer_one(&self, call: &InProcessCall<'_>) -> Result<Reply, ProviderError> {
-        let facts = self.facts.get(call.conversation).ok_or_else(|| {
+        let facts = self.facts.get(&asked(call.conversation)).ok_or_else(|| {
             ProviderError::local(
                 ErrorClass::Engine,
                 "the script does not know this conversation",
             )
         })?;
+        let wobble = || self.wobble(call.sampling.seed.unwrap_or(0));
+        let text = match (facts, self.estimate(*facts, call.conversation)) {
+            (_, None) => "The ratings, and who gave them.".to_owned(),
+            (Facts::Question { .. }, Some(value)) => format!("ESTIMATE: {}", value * wobble()),
+            (_, Some(value)) => (value * wobble()).clamp(0.0, 100.0).to_string(),
+        };
         Ok(Reply {
-            text: format!(
-                "ESTIMATE: {}",
-                self.estimate(facts) * self.wobble(call.sampling.seed.unwrap_or(0))
-            ),
+            text,
             finish: Some(Finish::Stop),
             ..Reply::default()
         })
     }
+}
+
+/// What was asked, without what the model said on the way.
+fn asked(conversation: &Conversation) -> Conversation {
+    let messages = conversation.0.iter();
+    let asked =
+        messages.filter(|message| message.role != Role::Assistant || message.call.is_some());
+    Conversation(asked.cloned().collect())
+}
+
+/// The number that the model gave last.
+fn number_before(conversation: &Conversation) -> Option<f64> {
+    let mut said = conversation.0.iter().rev();
+    let last = said.find(|message| message.role == Role::Assistant && message.call.is_none())?;
+    last.content.split_whitespace().next_back()?.parse().ok()
 }
 
 impl Respondent for Scripted {

@@ -6,7 +6,7 @@ use minijinja_contrib::pycompat::unknown_method_callback;
 
 use super::EngineError;
 use super::gguf::Gguf;
-use crate::domain::{Conversation, Role};
+use crate::domain::Conversation;
 
 const NAME: &str = "chat";
 
@@ -52,11 +52,7 @@ impl ChatTemplate {
         let messages: Vec<Value> = said
             .iter()
             .map(|message| {
-                let role: &'static str = match message.role {
-                    Role::System => "system",
-                    Role::User => "user",
-                    Role::Assistant => "assistant",
-                };
+                let role: &'static str = message.role.into();
                 context! { role => role, content => message.content.as_str() }
             })
             .collect();
