@@ -12,7 +12,7 @@ use super::backend::Http;
 use super::budget::{Charge, worst_case};
 use super::learned::Learned;
 use super::line::{Attempt, Started, cost};
-use super::plan::Job;
+use super::plan::{Job, form_of};
 use super::run::{RunError, Settings};
 use crate::domain::{Conversation, ErrorClass, Reply, Sampling, Usd};
 use crate::model::Model;
@@ -79,7 +79,7 @@ pub(super) async fn attempt(
         with: with.clone(),
     };
     let queued = *sample.queued.get_or_insert_with(|| shared.began.elapsed());
-    let prompt = match sample.job.prompt(shared.model.prefill) {
+    let prompt = match sample.job.prompt(form_of(&shared.model)) {
         Ok(prompt) => prompt,
         // The plan rendered every outline, so only a reply that breaks a template leads here.
         Err(error) => {
@@ -111,7 +111,10 @@ pub(super) async fn attempt(
     let flight = settings.progress.flight(|| {
         format!(
             "{}, {}, {}, {}",
-            shared.model.name, job.task.name, job.item.id, job.condition
+            shared.model.name,
+            job.task.name,
+            job.item.id(),
+            job.condition
         )
     });
     let started = Started::now(queued, sample.waiting_since.elapsed());

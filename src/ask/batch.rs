@@ -12,7 +12,7 @@ use super::backend::Http;
 use super::budget::{Budget, Charge, worst_case};
 use super::learned::Learned;
 use super::line::{Attempt, Started, fill, half};
-use super::plan::Job;
+use super::plan::{Job, form_of};
 use super::progress::Progress;
 use super::retry::{Action, action};
 use crate::domain::{ErrorClass, Parameter, SampleKey, Usd};
@@ -185,7 +185,7 @@ impl BatchLane<'_> {
         let mut chunk = Chunk::default();
         let mut left_out = 0;
         for job in jobs {
-            let Ok(prompt) = job.prompt(self.model.prefill) else {
+            let Ok(prompt) = job.prompt(form_of(self.model)) else {
                 continue;
             };
             let most = self

@@ -9,7 +9,7 @@ use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
 
 use super::line::{Attempt, Started};
-use super::plan::Job;
+use super::plan::{Job, form_of};
 use super::run::{ModelSummary, RunError, Settings};
 use crate::domain::{Conversation, ErrorClass, Prompt, Sampling};
 use crate::model::Model;
@@ -74,13 +74,13 @@ pub(super) async fn run(
     Ok(summary)
 }
 
-/// Groups jobs that are answered in one go. Several turns follow one another, so such jobs stay alone.
+/// Groups jobs that are answered in one go, turn by turn; they have as many turns.
 fn batches(jobs: Vec<(usize, Job)>, largest: usize) -> Vec<Vec<(usize, Job)>> {
     let mut batches: Vec<Vec<(usize, Job)>> = Vec::new();
     for job in jobs {
-        let single = |job: &(usize, Job)| job.1.asks() == 1;
+        let turns = |job: &(usize, Job)| job.1.asks();
         match batches.last_mut() {
-            Some(batch) if batch.len() < largest && single(&job) && single(&batch[0]) => {
+            Some(batch) if batch.len() < largest && turns(&job) == turns(&batch[0]) => {
                 batch.push(job);
             }
             _ => batches.push(vec![job]),
@@ -116,7 +116,7 @@ async fn turn(
     }
     let mut asked: Vec<(usize, Job, Prompt)> = Vec::new();
     for (file, job) in batch {
-        match job.prompt(shared.model.prefill) {
+        match job.prompt(form_of(&shared.model)) {
             Ok(prompt) => asked.push((file, job, prompt)),
             Err(error) => {
                 settings.progress.say(&error.to_string());

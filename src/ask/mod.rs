@@ -29,7 +29,7 @@ pub use in_process::InProcessLane;
 pub use lane::Lane;
 pub use learned::{Learned, Lesson};
 pub use line::half;
-pub use plan::{Job, Plan, PlanError, Shard, Stored, Wanted, plan, refused, sampling_of};
+pub use plan::{Job, Plan, PlanError, Shard, Stored, Wanted, form_of, plan, refused, sampling_of};
 pub use probe::{Probe, probe};
 pub use progress::Progress;
 pub use retry::{Action, action};

@@ -4,13 +4,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::bank::Item;
+use crate::bank::Subject;
 use crate::domain::{
     Condition, Conversation, KeyBase, Parameter, Prompt, SampleKey, Sampling, Status,
 };
 use crate::model::{Dialect, Model};
 use crate::store::Record;
-use crate::task::{RenderError, Task};
+use crate::task::{Form, RenderError, Task};
 
 /// What the user asks for.
 #[derive(Debug, Clone)]
@@ -19,8 +19,8 @@ pub struct Wanted<'a> {
     pub model: &'a Model,
     /// The task.
     pub task: &'a Arc<Task>,
-    /// The questions, in order.
-    pub items: &'a [Arc<Item>],
+    /// The questions or cases, in order.
+    pub items: &'a [Subject],
     /// Repetitions of each prompt, from 1.
     pub epochs: u32,
     /// Statuses that do not count as answers this time.
@@ -68,9 +68,9 @@ const LARGER: u32 = 4;
 pub struct Job {
     /// The task.
     pub task: Arc<Task>,
-    /// The question.
-    pub item: Arc<Item>,
-    /// The anchor condition.
+    /// The question or case.
+    pub item: Subject,
+    /// The condition.
     pub condition: Condition,
     /// Repetition, from 1.
     pub epoch: u32,
@@ -90,7 +90,7 @@ impl Job {
     /// How many replies the task asks for.
     #[must_use]
     pub fn asks(&self) -> usize {
-        self.task.asks().count()
+        self.task.turns(self.condition)
     }
 
     /// Whether every ask has its reply.
@@ -109,13 +109,13 @@ impl Job {
     ///
     /// # Errors
     /// An earlier reply breaks the template.
-    pub fn prompt(&self, prefill: bool) -> Result<Prompt, RenderError> {
+    pub fn prompt(&self, form: Form) -> Result<Prompt, RenderError> {
         if self.asks() == 1 {
             return Ok(self.outline.clone());
         }
-        let rendered =
-            self.task
-                .conversation(&self.item, self.condition, &self.replies, prefill)?;
+        let rendered = self
+            .task
+            .conversation(&self.item, self.condition, &self.replies, form)?;
         let conversation =
             rendered.map_or_else(Conversation::default, |(conversation, _)| conversation);
         Ok(conversation.into())
@@ -215,13 +215,30 @@ impl Stored {
     }
 }
 
+/// What a model can be sent.
+#[must_use]
+pub fn form_of(model: &Model) -> Form {
+    Form {
+        prefill: model.prefill,
+        tools: model.tools,
+    }
+}
+
 /// The settings of one sample.
 ///
 /// A seed of a server model grows by one with each epoch, else all epochs would be one reply. Weights in this process
 /// that sample get a seed of their own for each conversation and epoch, so that no two draws are tied.
 #[must_use]
-pub fn sampling_of(model: &Model, conversation: &Conversation, epoch: u32) -> Sampling {
+pub fn sampling_of(
+    model: &Model,
+    task: &Task,
+    conversation: &Conversation,
+    epoch: u32,
+) -> Sampling {
     let mut sampling = model.sampling.clone();
+    let prescribed = task.sampling;
+    sampling.temperature = prescribed.temperature.or(sampling.temperature);
+    sampling.top_p = prescribed.top_p.or(sampling.top_p);
     let dialect = model.provider.dialect;
     let draws = match dialect {
         Dialect::InProcess => sampling.temperature.is_some_and(|value| value > 0.0),
@@ -262,12 +279,17 @@ pub struct Plan {
 /// A template that cannot be rendered for one of the items.
 pub fn plan(wanted: &Wanted<'_>, stored: &Stored) -> Result<Plan, PlanError> {
     let mut plan = Plan::default();
-    let turns = u32::try_from(wanted.task.asks().count()).unwrap_or(u32::MAX);
     for (place, item) in wanted.items.iter().enumerate() {
         for condition in &wanted.task.conditions {
+            if let Subject::Case(case) = item
+                && !case.asks_under(*condition)
+            {
+                continue;
+            }
+            let turns = u32::try_from(wanted.task.turns(*condition)).unwrap_or(u32::MAX);
             let outline = wanted
                 .task
-                .outline(item, *condition, wanted.model.prefill)?;
+                .outline(item, *condition, form_of(wanted.model))?;
             let outline = Prompt::from(outline);
             // Epochs mostly share their settings, and so most of the work of a key.
             let mut base: Option<(Sampling, KeyBase)> = None;
@@ -276,7 +298,7 @@ pub fn plan(wanted: &Wanted<'_>, stored: &Stored) -> Result<Plan, PlanError> {
                 if wanted.shard.is_some_and(|shard| !shard.holds(pair)) {
                     continue;
                 }
-                let mut sampling = sampling_of(wanted.model, &outline, epoch);
+                let mut sampling = sampling_of(wanted.model, wanted.task, &outline, epoch);
                 let key = match &base {
                     Some((same, base)) if *same == sampling => base.key(epoch),
                     _ => {
@@ -309,7 +331,7 @@ pub fn plan(wanted: &Wanted<'_>, stored: &Stored) -> Result<Plan, PlanError> {
                 }
                 plan.jobs.push(Job {
                     task: Arc::clone(wanted.task),
-                    item: Arc::clone(item),
+                    item: item.clone(),
                     condition: *condition,
                     epoch,
                     key,

@@ -120,7 +120,7 @@ fn rows(args: &Args) -> Result<Vec<Row>, CliError> {
     }
     let evidence = args.evidence.load(&args.model, &args.task)?;
     let scores = evidence.scores(method)?;
-    if evidence.tasks.get(first).is_some() && evidence.tasks.get(second).is_some() {
+    if evidence.catalog.tasks.get(first).is_some() && evidence.catalog.tasks.get(second).is_some() {
         for model in &scores.models {
             if let Some(cell) = find(&scores, &model.model, &first.as_str().into()) {
                 let other = find(&scores, &model.model, &second.as_str().into());
@@ -135,8 +135,8 @@ fn rows(args: &Args) -> Result<Vec<Row>, CliError> {
         .map(|model| model.model.as_str())
         .collect();
     // Next to a task only another task makes sense.
-    if evidence.tasks.get(first).is_some() || evidence.tasks.get(second).is_some() {
-        known = evidence.tasks.names().collect();
+    if evidence.catalog.tasks.get(first).is_some() || evidence.catalog.tasks.get(second).is_some() {
+        known = evidence.catalog.tasks.names().collect();
     }
     if let Some(name) = [first, second]
         .into_iter()

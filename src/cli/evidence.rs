@@ -3,19 +3,16 @@
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use strum::VariantNames;
 
-use super::workspace::{QuestionArgs, StoreArgs, TaskArgs, check_tasks, unknown};
+use super::workspace::{QuestionArgs, StoreArgs, SuiteArgs, TaskArgs, choice, unknown};
 use super::{CliError, output};
-use crate::bank::Bank;
-use crate::domain::{ModelName, SampleKey, TaskName};
+use crate::domain::{ModelName, SampleKey, Suite, TaskName};
+use crate::parse::Rules;
 use crate::score::{Cell, Heard, Index, IntervalMethod, Method, Pool, Scores, cells, score};
 use crate::store::{self, Fingerprint, Record};
-use crate::task::Tasks;
+use crate::task::Catalog;
 
 /// Where the evidence lies.
 #[derive(Debug, Clone, Args)]
@@ -29,6 +26,11 @@ pub(super) struct EvidenceArgs {
     questions: QuestionArgs,
     #[command(flatten)]
     tasks: TaskArgs,
+    #[command(flatten)]
+    suite: SuiteArgs,
+    /// How replies to cases are read: by our rules or those of the published benchmark
+    #[arg(long, value_name = "RULES", default_value_t, value_parser = choice::<Rules>())]
+    rules: Rules,
 }
 
 /// How it is scored.
@@ -42,14 +44,6 @@ pub(super) struct MethodArgs {
     interval: IntervalMethod,
 }
 
-/// One of the names of an enum, which clap lists.
-fn choice<T>() -> impl TypedValueParser<Value = T>
-where
-    T: FromStr<Err: std::fmt::Debug> + VariantNames + Clone + Send + Sync + 'static,
-{
-    PossibleValuesParser::new(T::VARIANTS).map(|name| name.parse().expect("a listed name"))
-}
-
 impl MethodArgs {
     pub(super) fn method(self) -> Method {
         Method {
@@ -61,8 +55,8 @@ impl MethodArgs {
 
 /// A store that was read.
 pub(super) struct Evidence {
-    pub(super) bank: Bank,
-    pub(super) tasks: Tasks,
+    pub(super) catalog: Catalog,
+    pub(super) suite: Suite,
     pub(super) heard: Vec<Heard>,
     /// Hash over the stored replies.
     pub(super) fingerprint: String,
@@ -90,9 +84,8 @@ impl EvidenceArgs {
         models: &[String],
         only: &[String],
     ) -> Result<Evidence, CliError> {
-        let bank = self.questions.load()?;
-        let tasks = self.tasks.load()?;
-        check_tasks(only, &tasks)?;
+        let catalog = self.tasks.catalog(&self.questions, store)?;
+        let suite = self.suite.resolve(only, &catalog.tasks)?;
         if let Some(people) = self.people.as_deref().filter(|people| !people.is_dir()) {
             return Err(CliError::Usage(format!(
                 "there are no answers of people at {}: `wheel people` collects some",
@@ -106,8 +99,8 @@ impl EvidenceArgs {
             )));
         }
         let mut evidence = Evidence {
-            bank,
-            tasks,
+            catalog,
+            suite,
             heard: Vec::new(),
             fingerprint: String::new(),
             lines: 0,
@@ -123,18 +116,26 @@ impl EvidenceArgs {
         };
         let mut fingerprint = Fingerprint::default();
         let mut pool = Pool::default();
+        let tasks = &evidence.catalog.tasks;
         let read = |record: Record| {
+            let task = tasks.get(record.task.as_str());
+            // Lines of other suites are other boards' evidence.
+            if task.is_some_and(|task| task.suite != suite) {
+                return None;
+            }
             let said = Fingerprint::of(&record);
             let version = record.wheel.clone();
-            (
-                Heard::new(record, &evidence.bank, &evidence.tasks),
-                said,
-                version,
-            )
+            let heard = Heard::new(record, &evidence.catalog, self.rules);
+            Some((heard, said, version))
         };
         let mut heard = Vec::new();
         let mut versions = BTreeSet::new();
-        let mut keep = |(mut line, said, version): (Heard, Option<u128>, Cow<'static, str>)| {
+        let mut others = 0_usize;
+        let mut keep = |read: Option<(Heard, Option<u128>, Cow<'static, str>)>| {
+            let Some((mut line, said, version)) = read else {
+                others += 1;
+                return;
+            };
             fingerprint.add(said);
             if !versions.contains(&*version) {
                 versions.insert(version.into_owned());
@@ -150,8 +151,12 @@ impl EvidenceArgs {
             }
         }
         if heard.is_empty() {
+            let hint = match others {
+                0 => String::new(),
+                n => format!(" of suite {suite}, but {n} lines of another: name it with --suite"),
+            };
             return Err(CliError::Usage(format!(
-                "the store at {} holds no sample",
+                "the store at {} holds no sample{hint}",
                 store.display()
             )));
         }
@@ -213,7 +218,7 @@ impl Evidence {
 
     /// The samples of the selection.
     pub(super) fn cells(&self) -> Vec<Cell<'_>> {
-        let (mut cells, _) = cells(&self.heard, &self.bank, &self.tasks);
+        let (mut cells, _) = cells(&self.heard, &self.catalog, self.suite);
         cells.retain(|cell| self.holds(&cell.model, &cell.task.name));
         cells
     }
@@ -222,7 +227,7 @@ impl Evidence {
     ///
     /// Everything is scored: baselines, ranks and adjusted p values rest on cells that a selection may leave out.
     pub(super) fn scores(&self, method: Method) -> Result<Scores, CliError> {
-        let mut scores = on_all_cores(|| score(&self.heard, &self.bank, &self.tasks, method))?;
+        let mut scores = on_all_cores(|| score(&self.heard, &self.catalog, method))?;
         for (name, n) in &scores.unknown {
             output::note(&format!(
                 "warning: {n} stored lines of {name} are left out: it is not loaded (--questions, --tasks)"

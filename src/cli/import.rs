@@ -275,7 +275,7 @@ fn replies(args: &ReplyArgs) -> Result<Exit, CliError> {
 /// Adds what can be placed and is not there yet.
 fn keep(target: &Target, replies: &[Foreign], provider: &str) -> Result<Exit, CliError> {
     let bank = target.questions.load()?;
-    let tasks = target.tasks.load()?;
+    let tasks = target.tasks.load_wheel()?;
     let mut matcher = Matcher::new(&bank, &tasks);
     let store = &target.store.store;
     let models: BTreeSet<&str> = replies.iter().map(|reply| reply.model.as_str()).collect();

@@ -51,8 +51,8 @@ pub(super) fn markdown(evidence: &Evidence, method: Method) -> Result<String, Cl
 fn source<'a>(evidence: &'a Evidence, scores: &'a Scores) -> BoardSource<'a> {
     BoardSource {
         scores,
-        bank: &evidence.bank,
-        tasks: &evidence.tasks,
+        bank: &evidence.catalog.bank,
+        tasks: &evidence.catalog.tasks,
         store_fingerprint: &evidence.fingerprint,
         lines: evidence.lines,
         versions: &evidence.versions,

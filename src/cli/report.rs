@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let source = ReportSource {
         scores: &scores,
         cells: &cells,
-        bank: &evidence.bank,
+        bank: &evidence.catalog.bank,
         link: &|_| None,
     };
     let blocks = report(&source, &args.model.as_str().into())

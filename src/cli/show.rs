@@ -3,14 +3,18 @@
 use clap::Args as ClapArgs;
 
 use super::run::prompt_text;
-use super::workspace::{ModelArgs, QuestionArgs, StoreArgs, TaskArgs, check_tasks, unknown};
+use super::workspace::{
+    ModelArgs, QuestionArgs, StoreArgs, TaskArgs, check_tasks, choice, unknown,
+};
 use super::{CliError, Exit, output};
-use crate::bank::Item;
-use crate::domain::{Condition, ItemId, grouped};
+use crate::ask::form_of;
+use crate::bank::SubjectRef;
+use crate::domain::{Condition, ItemId, Suite, grouped};
 use crate::model::resolve;
+use crate::parse::Rules;
 use crate::score::{CellSample, Heard, Outcome, cells};
 use crate::store::{self, Record, cell_path};
-use crate::task::Task;
+use crate::task::{Catalog, Form, Task};
 
 #[derive(Debug, ClapArgs)]
 #[command(
@@ -31,29 +35,41 @@ pub(super) struct Args {
     /// Task
     #[arg(long, value_name = "T")]
     task: String,
-    /// Question
+    /// Question or case
     #[arg(long, value_name = "ID")]
     item: String,
-    /// unanchored, low or high [default: all of the task]
+    /// Condition, such as low or plausible_high [default: all of the task]
     #[arg(long, value_name = "C")]
     condition: Option<String>,
     /// Repetition, from 1
     #[arg(long, value_name = "N", default_value_t = 1)]
     epoch: u32,
+    /// How replies to cases are read: by our rules or those of the published benchmark
+    #[arg(long, value_name = "RULES", default_value_t, value_parser = choice::<Rules>())]
+    rules: Rules,
     /// The stored lines themselves, as JSON lines
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
-    let bank = args.questions.load()?;
-    let tasks = args.tasks.load()?;
-    check_tasks(std::slice::from_ref(&args.task), &tasks)?;
-    let task = tasks.get(&args.task).expect("just checked");
+    let catalog = args.tasks.catalog(&args.questions, &args.store.store)?;
+    check_tasks(std::slice::from_ref(&args.task), &catalog.tasks)?;
+    let task = catalog.tasks.get(&args.task).expect("just checked");
     let id = ItemId::from(args.item.as_str());
-    let item = bank.get(&id).ok_or_else(|| {
-        let known: Vec<&str> = bank.items.iter().map(|item| item.id.as_str()).collect();
-        unknown("question", &args.item, &known)
+    let subject = catalog.subject(task, &id).ok_or_else(|| {
+        let cases = catalog.cases.of(&task.name).iter().map(|case| &case.id);
+        let questions = catalog.bank.items.iter().map(|item| &item.id);
+        match task.suite {
+            Suite::Wheel => {
+                let known: Vec<&str> = questions.map(ItemId::as_str).collect();
+                unknown("question", &args.item, &known)
+            }
+            Suite::Anchorbench => {
+                let known: Vec<&str> = cases.map(ItemId::as_str).collect();
+                unknown("case", &args.item, &known)
+            }
+        }
     })?;
     let named = args.condition.as_deref();
     let conditions: Vec<Condition> = match (named, named.and_then(|name| name.parse().ok())) {
@@ -65,7 +81,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         }
         (None, _) => task.conditions.clone(),
     };
-    let records = stored(args, task, item)?;
+    let records = stored(args, task, &id)?;
     if args.json {
         for record in records
             .iter()
@@ -77,24 +93,24 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     }
     let heard: Vec<Heard> = records
         .iter()
-        .map(|record| Heard::new(record.clone(), &bank, &tasks))
+        .map(|record| Heard::new(record.clone(), &catalog, args.rules))
         .collect();
-    let (cells, _) = cells(&heard, &bank, &tasks);
+    let (cells, _) = cells(&heard, &catalog, task.suite);
     let samples: Vec<&CellSample<'_>> = cells.iter().flat_map(|cell| &cell.samples).collect();
     for condition in conditions {
         let sample = samples
             .iter()
             .find(|sample| sample.slot.condition == condition && sample.slot.epoch == args.epoch);
         let text = match sample {
-            Some(sample) => sample_text(sample, &records, item, task),
-            None => prompt_alone(args, task, item, condition)?,
+            Some(sample) => sample_text(sample, &records, &catalog, task),
+            None => prompt_alone(args, task, subject, condition)?,
         };
         output::result(&text)?;
     }
     Ok(Exit::Done)
 }
 
-fn stored(args: &Args, task: &Task, item: &Item) -> Result<Vec<Record>, CliError> {
+fn stored(args: &Args, task: &Task, item: &ItemId) -> Result<Vec<Record>, CliError> {
     let mut records = Vec::new();
     let Some(model) = &args.model else {
         return Ok(records);
@@ -110,7 +126,7 @@ fn stored(args: &Args, task: &Task, item: &Item) -> Result<Vec<Record>, CliError
         return Ok(records);
     }
     let warning = store::read_file(&path, |record| {
-        if record.model.as_str() == model && record.item == item.id && record.epoch == args.epoch {
+        if record.model.as_str() == model && record.item == *item && record.epoch == args.epoch {
             records.push(record);
         }
     })
@@ -140,16 +156,17 @@ fn check_model(args: &Args, name: &str) -> Result<(), CliError> {
 fn prompt_alone(
     args: &Args,
     task: &Task,
-    item: &Item,
+    subject: SubjectRef<'_>,
     condition: Condition,
 ) -> Result<String, CliError> {
-    // As it would be sent: the model entry decides on the prefill.
-    let prefill = match &args.model {
-        Some(name) => resolve(name, &args.models.load()?).is_ok_and(|model| model.prefill),
-        None => false,
+    // As it would be sent: the model entry decides on the form.
+    let form = match &args.model {
+        Some(name) => resolve(name, &args.models.load()?)
+            .map_or_else(|_| Form::default(), |model| form_of(&model)),
+        None => Form::default(),
     };
     let conversation = task
-        .outline(item, condition, prefill)
+        .outline(subject, condition, form)
         .map_err(CliError::usage)?;
     let asked = if args.model.is_some() {
         "not asked yet"
@@ -159,19 +176,24 @@ fn prompt_alone(
     Ok(format!(
         "=== {} · {} · {condition} · {asked}\n{}",
         task.name,
-        item.id,
+        subject.id(),
         prompt_text(&conversation)
     ))
 }
 
-fn sample_text(sample: &CellSample<'_>, records: &[Record], item: &Item, task: &Task) -> String {
+fn sample_text(
+    sample: &CellSample<'_>,
+    records: &[Record],
+    catalog: &Catalog,
+    task: &Task,
+) -> String {
     let record = records
         .iter()
         .find(|record| sample.record.is_of(record))
         .expect("the sample was made of these records");
     let mut out = format!(
         "=== {} · {} · {} · {} · epoch {} · sample {}\n",
-        record.model, task.name, item.id, record.condition, record.epoch, record.key
+        record.model, task.name, record.item, record.condition, record.epoch, record.key
     );
     let sampling = &record.sent.sampling;
     let sent = |name: &str, value: Option<String>| value.map(|value| format!(", {name} {value}"));
@@ -248,6 +270,14 @@ fn sample_text(sample: &CellSample<'_>, records: &[Record], item: &Item, task: &
     if let Some(anchor) = sample.anchor {
         out.push_str(&format!("; anchor {}", grouped(anchor)));
     }
-    out.push_str(&format!("; reference {}\n", grouped(item.reference.get())));
+    match catalog.subject(task, &record.item) {
+        Some(SubjectRef::Question(item)) => {
+            out.push_str(&format!("; reference {}\n", grouped(item.reference.get())));
+        }
+        Some(SubjectRef::Case(case)) => {
+            out.push_str(&format!("; gold {}\n", grouped(case.facts.gold)));
+        }
+        None => out.push('\n'),
+    }
     out
 }

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand};
+use strum::IntoEnumIterator;
 
-use super::workspace::{QuestionArgs, TaskArgs};
+use super::workspace::{QuestionArgs, StoreArgs, TaskArgs};
 use super::{CliError, Exit, output};
+use crate::domain::Suite;
 use crate::publish::plain_table;
-use crate::task;
+use crate::task::{self, Task};
 
 #[derive(Debug, ClapArgs)]
 #[command(
@@ -21,6 +23,8 @@ pub(super) struct Args {
     tasks: TaskArgs,
     #[command(flatten)]
     questions: QuestionArgs,
+    #[command(flatten)]
+    store: StoreArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -42,30 +46,35 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
                 folder.display()
             )));
         }
-        let tasks = task::load(&files).map_err(CliError::usage)?;
+        let tasks = task::load(&files, &args.tasks.wording()?).map_err(CliError::usage)?;
         output::result(&format!("{} tasks are fit to run", tasks.0.len()))?;
         return Ok(Exit::Done);
     }
     // Loading checks every file, and stops with all faults.
-    let tasks = args.tasks.load()?;
-    let bank = args.questions.load()?;
-    let rows: Vec<Vec<String>> = tasks
+    let catalog = args.tasks.catalog(&args.questions, &args.store.store)?;
+    let subjects = |task: &Task| match task.suite {
+        Suite::Wheel => catalog.bank.items.len(),
+        Suite::Anchorbench => catalog.cases.of(&task.name).len(),
+    };
+    let rows: Vec<Vec<String>> = catalog
+        .tasks
         .0
         .iter()
         .map(|task| {
             let conditions: Vec<String> = task.conditions.iter().map(ToString::to_string).collect();
-            let prompts = bank.items.len() * task.conditions.len() * task.asks().count();
             vec![
+                task.suite.to_string(),
                 task.name.to_string(),
                 task.title.clone(),
                 conditions.join(", "),
-                prompts.to_string(),
+                (subjects(task) * task.calls_for_one()).to_string(),
                 task.about.clone(),
             ]
         })
         .collect();
     output::result(&plain_table(
         &[
+            "suite",
             "task",
             "title",
             "conditions",
@@ -74,11 +83,13 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         ],
         &rows,
     ))?;
-    let total: usize = tasks
-        .0
-        .iter()
-        .map(|task| bank.items.len() * task.conditions.len() * task.asks().count())
-        .sum();
-    output::note(&format!("{total} prompts a model in all"));
+    for suite in Suite::iter() {
+        let tasks = catalog.tasks.0.iter();
+        let total: usize = tasks
+            .filter(|task| task.suite == suite && task.variant_of.is_none())
+            .map(|task| subjects(task) * task.calls_for_one())
+            .sum();
+        output::note(&format!("{suite}: {total} prompts a model in all"));
+    }
     Ok(Exit::Done)
 }

@@ -1,13 +1,20 @@
 //! What most verbs need: questions, tasks, models and the store, from flags, the working folder or the binary.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use strum::VariantNames;
 
 use super::{CliError, output};
+use crate::bank::cases::{self, Case, Cases, Spec, Wording};
 use crate::bank::{self, Bank, BankFile, Strictness};
+use crate::domain::Suite;
 use crate::model::{self, Registry};
-use crate::task::{self, TaskFile, Tasks};
+use crate::store;
+use crate::task::{self, Catalog, TaskFile, Tasks, published_task};
 use crate::yaml::nearest;
 
 /// Where questions come from.
@@ -24,6 +31,41 @@ pub(super) struct TaskArgs {
     /// Folder of task files that are added to the built-in ones [default: tasks/ here if it exists]
     #[arg(long, value_name = "DIR")]
     tasks: Option<PathBuf>,
+    /// Folder of wording for cases that is added to the built-in one [default: wording/ here if it exists]
+    #[arg(long, value_name = "DIR")]
+    wording: Option<PathBuf>,
+}
+
+/// Which family of tasks.
+#[derive(Debug, Clone, Copy, Args)]
+pub(super) struct SuiteArgs {
+    /// Suite of tasks: wheel or anchorbench [default: that of the named tasks, else wheel]
+    #[arg(long, value_name = "S", value_parser = choice::<Suite>())]
+    pub(super) suite: Option<Suite>,
+}
+
+impl SuiteArgs {
+    /// The suite that is meant, once names are known.
+    pub(super) fn resolve(self, names: &[String], tasks: &Tasks) -> Result<Suite, CliError> {
+        check_tasks(names, tasks)?;
+        let of = |name: &String| tasks.get(name).map(|task| task.suite);
+        let suite = self.suite.or_else(|| of(names.first()?));
+        let suite = suite.unwrap_or_default();
+        match names.iter().find(|name| of(name) != Some(suite)) {
+            Some(name) => Err(CliError::Usage(format!(
+                "task `{name}` belongs to another suite than {suite}: suites are asked and scored one at a time"
+            ))),
+            None => Ok(suite),
+        }
+    }
+}
+
+/// One of the names of an enum, which clap lists.
+pub(super) fn choice<T>() -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err: std::fmt::Debug> + VariantNames + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(T::VARIANTS).map(|name| name.parse().expect("a listed name"))
 }
 
 /// Where models come from.
@@ -66,7 +108,77 @@ impl QuestionArgs {
 
 impl TaskArgs {
     pub(super) fn load(&self) -> Result<Tasks, CliError> {
-        task::load(&self.files()?).map_err(CliError::usage)
+        self.load_with(&self.wording()?)
+    }
+
+    fn load_with(&self, wording: &Wording) -> Result<Tasks, CliError> {
+        task::load(&self.files()?, wording).map_err(CliError::usage)
+    }
+
+    /// The tasks of the wheel.
+    pub(super) fn load_wheel(&self) -> Result<Tasks, CliError> {
+        Ok(self.load()?.of(Suite::Wheel))
+    }
+
+    /// Sentences for cases.
+    pub(super) fn wording(&self) -> Result<Wording, CliError> {
+        let mut files = cases::built_in_wording();
+        let here = Path::new("wording");
+        let folder = match &self.wording {
+            Some(folder) => Some(folder.as_path()),
+            None => here.is_dir().then_some(here),
+        };
+        if let Some(folder) = folder {
+            files.extend(cases::read_wording(folder).map_err(CliError::usage)?);
+        }
+        cases::load_wording(&files).map_err(CliError::usage)
+    }
+
+    /// Everything that can be asked: our tasks, with the published ones of a store in their place, and their cases.
+    pub(super) fn catalog(
+        &self,
+        questions: &QuestionArgs,
+        store: &Path,
+    ) -> Result<Catalog, CliError> {
+        let wording = self.wording()?;
+        let mut tasks = self.load_with(&wording)?;
+        let mut cases = Cases::default();
+        let set = store::read_set(store).map_err(CliError::failed)?;
+        for (name, published) in set.iter().flat_map(|set| &set.0) {
+            let set = set.as_ref().expect("it has a task");
+            let task = published_task(name, set, tasks.get(name.as_str()));
+            match tasks.0.iter_mut().find(|known| known.name == *name) {
+                Some(known) => *known = task,
+                None => tasks.0.push(task),
+            }
+            let published = published.iter().cloned().map(Arc::new).collect();
+            cases.insert(name.clone(), published);
+        }
+        // Variants mostly ask about the cases of their task.
+        let mut made: Vec<(&Spec, Vec<Arc<Case>>)> = Vec::new();
+        for task in &tasks.0 {
+            let Some(spec) = &task.cases else { continue };
+            let known = made.iter().find(|(known, _)| *known == spec);
+            let of_task = match known {
+                Some((_, cases)) => cases.clone(),
+                None => {
+                    let new: Vec<Arc<Case>> =
+                        spec.generate(&wording).into_iter().map(Arc::new).collect();
+                    let faults = cases::check(new.iter().map(Arc::as_ref));
+                    if let Some(fault) = faults.first() {
+                        return Err(CliError::Usage(format!("task `{}`: {fault}", task.name)));
+                    }
+                    made.push((spec, new.clone()));
+                    new
+                }
+            };
+            cases.insert(task.name.clone(), of_task);
+        }
+        Ok(Catalog {
+            bank: questions.load()?,
+            tasks,
+            cases,
+        })
     }
 
     fn files(&self) -> Result<Vec<TaskFile>, CliError> {

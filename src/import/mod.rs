@@ -18,7 +18,7 @@ use crate::domain::{
     TokenCounts, Usd,
 };
 use crate::store::{Clock, Cost, Record, RecordedError, Sent, VERSION};
-use crate::task::{Task, Tasks};
+use crate::task::{Form, Task, Tasks};
 
 /// A reply that somebody else asked for.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -100,10 +100,10 @@ impl<'a> Matcher<'a> {
     #[must_use]
     pub fn new(bank: &'a Bank, tasks: &'a Tasks) -> Self {
         let mut prompts = HashMap::new();
-        for task in tasks.0.iter().filter(|task| task.asks().count() == 1) {
+        for task in tasks.0.iter().filter(|task| task.most_turns() == 1) {
             for (place, item) in bank.items.iter().enumerate() {
                 for condition in &task.conditions {
-                    if let Ok(conversation) = task.outline(item, *condition, false)
+                    if let Ok(conversation) = task.outline(item, *condition, Form::default())
                         && let [message] = conversation.0.as_slice()
                     {
                         prompts
@@ -153,7 +153,7 @@ impl<'a> Matcher<'a> {
         let (task, place, condition) = self.place(foreign)?;
         let item = &self.bank.items[place];
         let asked = task
-            .outline(item, condition, false)
+            .outline(item, condition, Form::default())
             .map_err(|_| Unplaced::Unknown)?;
         let asked_as_today = matches!(
             (&foreign.prompt, asked.0.as_slice()),
@@ -203,7 +203,7 @@ impl<'a> Matcher<'a> {
             model: foreign.model.as_str().into(),
             task: task.name.clone(),
             item: item.id.clone(),
-            tier: item.tier,
+            tier: Some(item.tier),
             condition,
             anchor,
             epoch,
@@ -268,7 +268,7 @@ impl<'a> Matcher<'a> {
                 .ok_or_else(|| Unplaced::Task(name.clone()))?,
             None => by_prompt.ok_or(Unplaced::Unknown)?.0,
         };
-        if task.asks().count() != 1 {
+        if task.most_turns() != 1 {
             return Err(Unplaced::SeveralAsks(task.name.to_string()));
         }
         if !task.conditions.contains(&condition) {

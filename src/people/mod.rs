@@ -168,7 +168,7 @@ fn line(answer: &Answer, item: &Item, number: u32, text: String) -> Record {
         model: PEOPLE.into(),
         task: TASK.into(),
         item: item.id.clone(),
-        tier: item.tier,
+        tier: Some(item.tier),
         condition: answer.condition,
         anchor: item.anchor(answer.condition).map(f64::from),
         epoch: number,

@@ -201,7 +201,7 @@ fn never_asked(cell: &Cell<'_>, bank: &Bank) -> usize {
 fn copies(cell: &Cell<'_>, tier: Option<Tier>) -> (usize, usize) {
     let mut copies = (0, 0);
     for sample in &cell.samples {
-        if tier.is_none_or(|tier| sample.tier == tier)
+        if tier.is_none_or(|tier| sample.tier == Some(tier))
             && let (Outcome::Estimate(value), Some(anchor)) = (sample.outcome, sample.anchor)
         {
             copies.1 += 1;

@@ -4,15 +4,13 @@ use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use super::samples::turn_of;
-use crate::bank::Bank;
 use crate::domain::{
     Condition, Conversation, ErrorClass, ItemId, ModelName, Reading, SampleKey, Slot, Status,
-    TaskName, TokenCounts,
+    Suite, TaskName, TokenCounts,
 };
-use crate::parse::{Question, read_reply};
+use crate::parse::{Question, Rules, read_reply};
 use crate::store::{Cost, Record, Sent};
-use crate::task::{Part, Task, Tasks};
+use crate::task::{Catalog, Part, Task};
 
 /// A stored line without the texts that are not needed once they are read: a large store fits into memory.
 ///
@@ -50,22 +48,14 @@ pub struct Heard {
 impl Heard {
     /// Reads the reply of a line.
     #[must_use]
-    pub fn new(mut record: Record, bank: &Bank, tasks: &Tasks) -> Self {
-        let task = tasks.get(record.task.as_str());
-        let reading = match (task, bank.get(&record.item)) {
-            (Some(task), Some(item)) if record.status.is_answer() => {
-                let question = Question {
-                    unit: &item.unit,
-                    anchor: record.anchor,
-                    comparison: turn_of(task, Part::Comparison) == Some(record.turn),
-                };
-                Some(read_reply(&record.full_text(), &question))
-            }
-            _ => None,
-        };
+    pub fn new(mut record: Record, catalog: &Catalog, rules: Rules) -> Self {
+        let task = catalog.tasks.get(record.task.as_str());
+        let reading = task
+            .filter(|_| record.status.is_answer())
+            .and_then(|task| read(&record, task, catalog, rules));
         // Seeds may differ from sample to sample; that one was used is the setting.
         record.sent.sampling.seed = record.sent.sampling.seed.map(|_| 0);
-        let repeated = task.is_some_and(|task| Task::asks(task).count() > 1);
+        let repeated = task.is_some_and(|task| task.turns(record.condition) > 1);
         Self {
             key: record.key,
             model: record.model,
@@ -151,6 +141,28 @@ impl Pool {
         {
             Some(known) => line.sent = Arc::clone(known),
             None => self.sent.push(Arc::clone(&line.sent)),
+        }
+    }
+}
+
+/// Reads a reply as its suite does.
+fn read(record: &Record, task: &Task, catalog: &Catalog, rules: Rules) -> Option<Reading> {
+    match task.suite {
+        Suite::Wheel => {
+            let item = catalog.bank.get(&record.item)?;
+            let question = Question {
+                unit: &item.unit,
+                anchor: record.anchor,
+                comparison: task.turn_of(record.condition, Part::Comparison) == Some(record.turn),
+            };
+            Some(read_reply(&record.full_text(), &question))
+        }
+        Suite::Anchorbench => {
+            let numbers = [Part::Estimate, Part::Anchor];
+            let number = numbers
+                .iter()
+                .any(|part| task.turn_of(record.condition, *part) == Some(record.turn));
+            number.then(|| rules.read(&record.full_text(), &record.conversation))
         }
     }
 }

@@ -28,9 +28,8 @@ pub use samples::{Cell, CellSample, Outcome, cells};
 pub use stats::{Interval, IntervalMethod, Rank};
 pub use tier::TierScore;
 
-use crate::bank::Bank;
-use crate::domain::{Condition, ModelName, TaskName};
-use crate::task::Tasks;
+use crate::domain::{Condition, ModelName, Suite, TaskName};
+use crate::task::Catalog;
 use cell::Adjusted;
 use stats::{benjamini_hochberg, holm};
 use tier::resistance;
@@ -52,8 +51,9 @@ pub struct Scores {
 
 /// Scores everything that the lines hold.
 #[must_use]
-pub fn score(heard: &[Heard], bank: &Bank, tasks: &Tasks, method: Method) -> Scores {
-    let (cells, unknown) = cells(heard, bank, tasks);
+pub fn score(heard: &[Heard], catalog: &Catalog, method: Method) -> Scores {
+    let bank = &catalog.bank;
+    let (cells, unknown) = cells(heard, catalog, Suite::Wheel);
     let mut models = model::score_models(&cells, heard, bank);
     let mut scored: Vec<CellScore> = cells
         .par_iter()

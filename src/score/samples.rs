@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, HashMap};
 use rayon::prelude::*;
 
 use super::heard::Heard;
-use crate::bank::{Bank, Item};
+use crate::bank::{Item, SubjectRef};
 use crate::domain::{
     Condition, Conversation, ItemId, Loss, ModelName, NoValue, PEOPLE, Reading, SampleKey, Slot,
-    Status, TaskName, Tier,
+    Status, Suite, TaskName, Tier,
 };
-use crate::task::{Part, Task, Tasks};
+use crate::task::{Catalog, Form, Part, Task};
 
 /// What a sample gives to the score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Outcome {
-    /// An estimate above 0, in the unit of the question.
+    /// An estimate in the unit of the question, above 0; of a case on its scale.
     Estimate(f64),
     /// Why there is none.
     Lost(Loss),
@@ -26,8 +26,8 @@ pub enum Outcome {
 pub struct CellSample<'a> {
     /// Item, condition and epoch.
     pub slot: Slot,
-    /// Tier of the item.
-    pub tier: Tier,
+    /// Tier of the item; `None` of a case.
+    pub tier: Option<Tier>,
     /// The anchor as shown.
     pub anchor: Option<f64>,
     /// What it gives.
@@ -108,7 +108,7 @@ impl Cell<'_> {
     }
 }
 
-/// Sorts records into cells. The second value counts records of unknown tasks and items.
+/// Sorts the records of a suite into cells. The second value counts records of unknown tasks and items.
 ///
 /// Where a slot was asked more than once (another wording, other settings), the answered sample in today's wording
 /// counts, and of several the one first asked last. Of several replies to one sample a whole one goes before others,
@@ -116,9 +116,10 @@ impl Cell<'_> {
 #[must_use]
 pub fn cells<'a>(
     heard: &'a [Heard],
-    bank: &Bank,
-    tasks: &'a Tasks,
+    catalog: &'a Catalog,
+    suite: Suite,
 ) -> (Vec<Cell<'a>>, BTreeMap<String, usize>) {
+    let tasks = &catalog.tasks;
     let mut unknown = BTreeMap::new();
     let mut by_cell: BTreeMap<(&ModelName, usize), Vec<&'a Heard>> = BTreeMap::new();
     let places: HashMap<&TaskName, usize> = tasks
@@ -127,14 +128,24 @@ pub fn cells<'a>(
         .enumerate()
         .map(|(place, task)| (&task.name, place))
         .collect();
-    let items: HashMap<&ItemId, &Item> = bank.items.iter().map(|item| (&item.id, item)).collect();
+    let bank = &catalog.bank;
+    let questions: HashMap<&ItemId, &Item> =
+        bank.items.iter().map(|item| (&item.id, item)).collect();
+    let subject = |task: &Task, item: &ItemId| match task.suite {
+        Suite::Wheel => questions.get(item).copied().map(SubjectRef::Question),
+        Suite::Anchorbench => catalog.case(&task.name, item).map(SubjectRef::Case),
+    };
     for line in heard {
         let record = line;
         let Some(place) = places.get(&record.task) else {
             *unknown.entry(format!("task {}", record.task)).or_default() += 1;
             continue;
         };
-        if !items.contains_key(&record.item) {
+        let task = &tasks.0[*place];
+        if task.suite != suite {
+            continue;
+        }
+        if subject(task, &record.item).is_none() {
             *unknown.entry(format!("item {}", record.item)).or_default() += 1;
             continue;
         }
@@ -155,16 +166,21 @@ pub fn cells<'a>(
             let mut samples: Vec<CellSample<'_>> = lines
                 .chunk_by(|a, b| slot_of(a) == slot_of(b))
                 .filter_map(|lines| {
-                    let item = items.get(&lines[0].item)?;
-                    Some(count(lines[0].slot(), lines, &mut wording, item))
+                    let subject = subject(task, &lines[0].item)?;
+                    Some(count(lines[0].slot(), lines, &mut wording, subject))
                 })
                 .collect();
             let place = |sample: &CellSample<'_>| (sample.slot.item.clone(), sample.slot.condition);
             for epochs in samples.chunk_by_mut(|a, b| place(a) == place(b)) {
-                let today = items
-                    .get(&epochs[0].slot.item)
-                    .and_then(|item| item.anchor(epochs[0].slot.condition));
-                keep_one_anchor(epochs, today.map(f64::from));
+                let slot = &epochs[0].slot;
+                let today = match subject(task, &slot.item) {
+                    // An anchor that the model gave itself is another one each time.
+                    Some(SubjectRef::Case(_)) if task.reads(Part::Anchor) => continue,
+                    Some(SubjectRef::Case(case)) => case.anchor(slot.condition),
+                    Some(SubjectRef::Question(item)) => item.anchor(slot.condition).map(f64::from),
+                    None => None,
+                };
+                keep_one_anchor(epochs, today);
             }
             Cell {
                 model: model.clone(),
@@ -213,7 +229,7 @@ fn count<'a>(
     slot: Slot,
     lines: &[&'a Heard],
     wording: &mut Wording<'_>,
-    item: &Item,
+    subject: SubjectRef<'_>,
 ) -> CellSample<'a> {
     let task = wording.task;
     let mut by_key: Vec<(&SampleKey, Vec<&'a Heard>)> = Vec::new();
@@ -227,19 +243,25 @@ fn count<'a>(
         .into_iter()
         .enumerate()
         .map(|(order, (_, lines))| {
-            let current = is_current(&lines, wording, item);
-            let answered = answer(&lines, estimate_turn(task)).is_some();
+            let current = is_current(&lines, wording, subject);
+            let answered = answer(&lines, estimate_turn(task, slot.condition)).is_some();
             ((answered, current, order), lines)
         })
         .max_by_key(|(rank, _)| *rank);
     let ((_, current_wording, _), lines) = best.expect("a slot has at least one line");
     let last = lines[lines.len() - 1];
-    let counted = answer(&lines, estimate_turn(task)).unwrap_or(last);
+    let counted = answer(&lines, estimate_turn(task, slot.condition)).unwrap_or(last);
     let record = counted;
     let reading = read_sample(&lines, counted, task);
+    let given = task
+        .turn_of(slot.condition, Part::Anchor)
+        .and_then(|turn| answer(&lines, turn)?.reading?.value.ok());
     CellSample {
-        tier: item.tier,
-        anchor: record.anchor,
+        tier: match subject {
+            SubjectRef::Question(item) => Some(item.tier),
+            SubjectRef::Case(_) => None,
+        },
+        anchor: record.anchor.or(given),
         outcome: outcome(record, reading, task),
         reading,
         record,
@@ -249,13 +271,8 @@ fn count<'a>(
 }
 
 /// The turn whose reply holds the estimate, from 1.
-fn estimate_turn(task: &Task) -> u32 {
-    turn_of(task, Part::Estimate).unwrap_or(1)
-}
-
-pub(super) fn turn_of(task: &Task, part: Part) -> Option<u32> {
-    let place = task.asks().position(|reads| reads.contains(&part))?;
-    u32::try_from(place + 1).ok()
+fn estimate_turn(task: &Task, condition: Condition) -> u32 {
+    task.turn_of(condition, Part::Estimate).unwrap_or(1)
 }
 
 /// The answer that counts for an ask.
@@ -272,27 +289,30 @@ fn answer<'a>(lines: &[&'a Heard], turn: u32) -> Option<&'a Heard> {
 struct Wording<'a> {
     task: &'a Task,
     /// Those of tasks with one ask are the same for every sample of an item and condition.
-    known: HashMap<(ItemId, Condition, bool), Option<Conversation>>,
+    known: HashMap<(ItemId, Condition, Form), Option<Conversation>>,
 }
 
 impl Wording<'_> {
-    fn is_todays(&mut self, record: &Heard, item: &Item, replies: &[String]) -> bool {
-        let prefill = record.sent.prefill.is_some();
+    fn is_todays(&mut self, record: &Heard, subject: SubjectRef<'_>, replies: &[String]) -> bool {
         let task = self.task;
+        let form = Form {
+            prefill: record.sent.prefill.is_some(),
+            tools: record.conversation.calls().next().is_some(),
+        };
         let render = || {
-            let rendered = task.conversation(item, record.condition, replies, prefill);
+            let rendered = task.conversation(subject, record.condition, replies, form);
             Some(rendered.ok()??.0)
         };
-        if task.asks().count() > 1 {
+        if task.turns(record.condition) > 1 {
             return render().as_ref() == Some(record.conversation.as_ref());
         }
-        let place = (item.id.clone(), record.condition, prefill);
+        let place = (record.item.clone(), record.condition, form);
         self.known.entry(place).or_insert_with(render).as_ref()
             == Some(record.conversation.as_ref())
     }
 }
 
-fn is_current(lines: &[&Heard], wording: &mut Wording<'_>, item: &Item) -> bool {
+fn is_current(lines: &[&Heard], wording: &mut Wording<'_>, subject: SubjectRef<'_>) -> bool {
     lines.iter().all(|line| {
         // The page for people has words of its own.
         if &*line.sent.provider == PEOPLE {
@@ -303,14 +323,14 @@ fn is_current(lines: &[&Heard], wording: &mut Wording<'_>, item: &Item) -> bool 
                 answer(lines, turn).map(|line| line.text.as_deref().unwrap_or_default().to_owned())
             })
             .collect();
-        replies.is_some_and(|replies| wording.is_todays(line, item, &replies))
+        replies.is_some_and(|replies| wording.is_todays(line, subject, &replies))
     })
 }
 
 /// The reading of a sample, with the comparison from the ask that holds it.
 fn read_sample(lines: &[&Heard], counted: &Heard, task: &Task) -> Option<Reading> {
     let mut reading = counted.reading?;
-    let compared = turn_of(task, Part::Comparison);
+    let compared = task.turn_of(counted.condition, Part::Comparison);
     if let Some(turn) = compared.filter(|turn| *turn != counted.turn) {
         reading.comparison = answer(lines, turn)
             .and_then(|line| line.reading)
@@ -322,13 +342,18 @@ fn read_sample(lines: &[&Heard], counted: &Heard, task: &Task) -> Option<Reading
 fn outcome(record: &Heard, reading: Option<Reading>, task: &Task) -> Outcome {
     let lost = match (record.status, reading) {
         // An answered earlier turn of an unfinished sample holds no estimate yet.
-        _ if record.turn != estimate_turn(task) && record.status.is_answer() => Loss::NotAsked,
+        _ if record.turn != estimate_turn(task, record.condition) && record.status.is_answer() => {
+            Loss::NotAsked
+        }
         (Status::Error, _) | (_, None) => record.error.map_or(Loss::NotAsked, Loss::Failed),
         (Status::Refused, _) => Loss::Refused,
         (Status::Truncated, _) => Loss::Truncated,
         (Status::Empty, _) => Loss::Unread(NoValue::Empty),
         (Status::Ok, Some(reading)) => match reading.value {
-            Ok(value) if value > 0.0 => return Outcome::Estimate(value),
+            // An estimate on a scale may be 0; one whose logarithm is taken may not.
+            Ok(value) if value > 0.0 || task.suite == Suite::Anchorbench => {
+                return Outcome::Estimate(value);
+            }
             Ok(_) => Loss::NotPositive,
             Err(why) => Loss::Unread(why),
         },

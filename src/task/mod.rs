@@ -1,18 +1,28 @@
 //! Tasks: YAML files that say how the anchor is put and how a reply is read.
 //!
-//! A task renders an item under a condition to a conversation; it knows nothing of models. The five tasks of the
-//! wheel are compiled in; files of a `tasks/` folder in the working folder are added, and replace those of the same
-//! name.
+//! A task renders a question or a case under a condition to a conversation; it knows nothing of models. The tasks of all
+//! suites are compiled in; files of a `tasks/` folder in the working folder are added, and replace those of the same
+//! name. A file may hold variants of its task, which differ in some fields.
 
+mod catalog;
+mod check;
 mod load;
+mod names;
+mod published;
 mod render;
 mod source;
 
+pub use catalog::Catalog;
+pub use check::check_prompts;
 pub use load::load;
+pub use published::{published_name, published_task};
 pub use render::{RenderError, reply_stand_in};
 pub use source::{TaskFile, TaskIoError, built_in, read_folder};
 
-use crate::domain::{Condition, Role, TaskName};
+use std::collections::BTreeMap;
+
+use crate::bank::cases::Spec;
+use crate::domain::{Condition, Role, Suite, TaskName};
 
 /// One task, ready to render.
 #[derive(Debug, Clone)]
@@ -24,16 +34,48 @@ pub struct Task {
     /// One sentence: what stands before the question.
     pub about: String,
     /// The family it belongs to.
-    pub suite: String,
+    pub suite: Suite,
+    /// The task that it is a variant of. Variants are asked only if they are named.
+    pub variant_of: Option<TaskName>,
     /// The conditions asked, in order.
     pub conditions: Vec<Condition>,
-    /// Messages and asks in order; the last step is an ask.
+    /// Messages and asks in order; under every condition the last step taken is an ask.
     pub steps: Vec<Step>,
-    /// The start of the reply that models with `prefill: true` are given at the last ask.
+    /// The start of the reply that models with `prefill: true` are given where a number is asked for.
     pub prefill: Option<String>,
     /// Whether one line is asked for: such replies count for tokens per one-line answer.
     pub one_line: bool,
+    /// The cases it asks about; `None` if it asks the questions of the bank.
+    pub cases: Option<Spec>,
+    /// Repetitions of each prompt unless the command asks for more.
+    pub epochs: u32,
+    /// Sampling that the task prescribes in place of the model's.
+    pub sampling: Prescribed,
+    /// Lists of sentences of its own, of which each case takes one.
+    own: BTreeMap<String, Vec<String>>,
+    /// Values for the templates.
+    with: BTreeMap<String, minijinja::Value>,
+    /// Which steps are taken.
+    taken: BTreeMap<(Condition, bool), Vec<bool>>,
     environment: minijinja::Environment<'static>,
+}
+
+/// Sampling that a task prescribes.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Prescribed {
+    /// Softmax temperature.
+    pub temperature: Option<f64>,
+    /// Nucleus mass.
+    pub top_p: Option<f64>,
+}
+
+/// What a model can be sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Form {
+    /// The start of its reply.
+    pub prefill: bool,
+    /// Calls of tools with their results, as messages of their own; else they are told in the text.
+    pub tools: bool,
 }
 
 /// One step of a task.
@@ -45,6 +87,13 @@ pub enum Step {
         role: Role,
         /// Name of the compiled template.
         template: String,
+    },
+    /// The model calls a tool, and gets its output; only where the model takes calls.
+    Call {
+        /// Name of the tool.
+        tool: String,
+        /// Names of the compiled templates: what is said before the call, its arguments, its output.
+        templates: [String; 3],
     },
     /// Let the model speak, and read these parts of its reply.
     Ask {
@@ -63,21 +112,76 @@ pub enum Part {
     Estimate,
     /// More or less than the anchor.
     Comparison,
+    /// The number that is the anchor of the later estimate.
+    Anchor,
 }
 
 impl Task {
-    /// What each ask is read for, in order.
-    pub fn asks(&self) -> impl Iterator<Item = &[Part]> {
-        self.steps.iter().filter_map(|step| match step {
-            Step::Ask { reads } => Some(reads.as_slice()),
-            Step::Say { .. } => None,
-        })
+    /// What each ask under a condition is read for, in order.
+    pub fn asks(&self, condition: Condition) -> impl Iterator<Item = &[Part]> {
+        self.steps_of(condition, false)
+            .filter_map(|step| match step {
+                Step::Ask { reads } => Some(reads.as_slice()),
+                Step::Say { .. } | Step::Call { .. } => None,
+            })
+    }
+
+    /// How many replies a condition needs.
+    #[must_use]
+    pub fn turns(&self, condition: Condition) -> usize {
+        self.asks(condition).count()
+    }
+
+    /// How many replies the longest condition needs.
+    #[must_use]
+    pub fn most_turns(&self) -> usize {
+        let turns = self
+            .conditions
+            .iter()
+            .map(|condition| self.turns(*condition));
+        turns.max().unwrap_or(0)
+    }
+
+    /// Calls that one item takes, over all conditions.
+    #[must_use]
+    pub fn calls_for_one(&self) -> usize {
+        let turns = self
+            .conditions
+            .iter()
+            .map(|condition| self.turns(*condition));
+        turns.sum()
+    }
+
+    /// Whether any reply is read for this part.
+    #[must_use]
+    pub fn reads(&self, part: Part) -> bool {
+        self.steps
+            .iter()
+            .any(|step| matches!(step, Step::Ask { reads } if reads.contains(&part)))
+    }
+
+    /// The ask under a condition that is read for a part, from 1.
+    #[must_use]
+    pub fn turn_of(&self, condition: Condition, part: Part) -> Option<u32> {
+        let place = self
+            .asks(condition)
+            .position(|reads| reads.contains(&part))?;
+        u32::try_from(place + 1).ok()
     }
 
     /// Whether low and high anchors are compared, so that the cell has an index.
     #[must_use]
     pub fn is_anchored(&self) -> bool {
         self.conditions.contains(&Condition::Low) && self.conditions.contains(&Condition::High)
+    }
+
+    fn steps_of(&self, condition: Condition, tools: bool) -> impl Iterator<Item = &Step> {
+        let taken = self.taken.get(&(condition, tools));
+        self.steps
+            .iter()
+            .enumerate()
+            .filter(move |(place, _)| taken.is_none_or(|taken| taken[*place]))
+            .map(|(_, step)| step)
     }
 }
 
@@ -95,5 +199,12 @@ impl Tasks {
     /// All names, in board order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|task| task.name.as_str())
+    }
+
+    /// The tasks of a suite.
+    #[must_use]
+    pub fn of(&self, suite: Suite) -> Self {
+        let tasks = self.0.iter().filter(|task| task.suite == suite);
+        Self(tasks.cloned().collect())
     }
 }

@@ -1,10 +1,10 @@
 //! Rendering: task × item × condition × replies so far → the conversation of the next call.
 
-use minijinja::{UndefinedBehavior, context};
+use minijinja::UndefinedBehavior;
 
-use super::{Part, Step, Task};
-use crate::bank::Item;
-use crate::domain::{Condition, Conversation, Role, grouped, plain};
+use super::{Form, Part, Step, Task};
+use crate::bank::SubjectRef;
+use crate::domain::{Condition, Conversation, Role, ToolCall};
 
 /// A template that cannot be rendered.
 #[derive(Debug, thiserror::Error)]
@@ -38,59 +38,55 @@ impl Task {
     ///
     /// # Errors
     /// The template names something that the condition does not have, such as an anchor in the unanchored one.
-    pub fn conversation(
+    pub fn conversation<'s>(
         &self,
-        item: &Item,
+        subject: impl Into<SubjectRef<'s>>,
         condition: Condition,
         replies: &[String],
-        prefill: bool,
+        form: Form,
     ) -> Result<Option<(Conversation, &[Part])>, RenderError> {
-        let phrase = |number: String| {
-            if item.unit.is_empty() {
-                number
-            } else {
-                format!("{number} {}", item.unit)
-            }
+        let subject = subject.into();
+        let names = self.names(subject, condition, replies, form.tools);
+        let render = |template: &str| {
+            self.environment
+                .get_template(template)
+                .and_then(|template| template.render(&names))
+                .map_err(|source| RenderError {
+                    task: self.name.to_string(),
+                    item: subject.id().to_string(),
+                    condition,
+                    source,
+                })
         };
-        let anchor = item.anchor(condition).map(|anchor| {
-            context! {
-                grouped => grouped(anchor.get()),
-                plain => plain(anchor.get()),
-                phrase => phrase(grouped(anchor.get())),
-            }
-        });
-        let mut names = context! { question => item.text.as_str(), unit => item.unit.as_str(), replies => replies.to_vec() };
-        if let Some(anchor) = anchor {
-            names = context! { anchor => anchor, ..names };
-        }
-        let asks = self.asks().count();
         let mut conversation = Conversation::default();
         let mut turn = 0;
-        for step in &self.steps {
+        for step in self.steps_of(condition, form.tools) {
             match step {
-                Step::Say { role, template } => {
-                    let text = self
-                        .environment
-                        .get_template(template)
-                        .and_then(|template| template.render(&names))
-                        .map_err(|source| RenderError {
-                            task: self.name.to_string(),
-                            item: item.id.to_string(),
-                            condition,
-                            source,
-                        })?;
-                    conversation.say(*role, text);
+                Step::Say { role, template } => conversation.say(*role, render(template)?),
+                Step::Call { tool, templates } => {
+                    let [words, arguments, output] = templates;
+                    let call = ToolCall {
+                        id: format!("call_{}", conversation.calls().count() + 1),
+                        name: tool.clone(),
+                        arguments: render(arguments)?,
+                    };
+                    conversation.call(call, render(words)?, render(output)?);
                 }
                 Step::Ask { reads } => {
-                    if let Some(reply) = replies.get(turn) {
-                        conversation.say(Role::Assistant, reply);
-                        turn += 1;
-                        continue;
-                    }
-                    if let (true, true, Some(start)) = (prefill, turn + 1 == asks, &self.prefill) {
-                        conversation.say(Role::Assistant, start);
-                    }
-                    return Ok(Some((conversation, reads)));
+                    let number = reads
+                        .iter()
+                        .any(|part| matches!(part, Part::Estimate | Part::Anchor));
+                    let start = self.prefill.as_deref().filter(|_| form.prefill && number);
+                    let Some(reply) = replies.get(turn) else {
+                        if let Some(start) = start {
+                            conversation.say(Role::Assistant, start);
+                        }
+                        return Ok(Some((conversation, reads)));
+                    };
+                    // The model sees its reply as it stood, its given start included.
+                    let said = format!("{}{reply}", start.unwrap_or_default());
+                    conversation.say(Role::Assistant, said);
+                    turn += 1;
                 }
             }
         }
@@ -101,14 +97,14 @@ impl Task {
     ///
     /// # Errors
     /// As [`Task::conversation`].
-    pub fn outline(
+    pub fn outline<'s>(
         &self,
-        item: &Item,
+        subject: impl Into<SubjectRef<'s>>,
         condition: Condition,
-        prefill: bool,
+        form: Form,
     ) -> Result<Conversation, RenderError> {
-        let replies: Vec<String> = (1..self.asks().count()).map(reply_stand_in).collect();
-        let last = self.conversation(item, condition, &replies, prefill)?;
+        let replies: Vec<String> = (1..self.turns(condition)).map(reply_stand_in).collect();
+        let last = self.conversation(subject, condition, &replies, form)?;
         Ok(last
             .map(|(conversation, _)| conversation)
             .unwrap_or_default())

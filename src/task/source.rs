@@ -9,6 +9,8 @@ pub struct TaskFile {
     pub name: String,
     /// The YAML text.
     pub text: String,
+    /// Whether it is compiled in.
+    pub built_in: bool,
 }
 
 /// A task folder that cannot be read.
@@ -21,7 +23,7 @@ pub struct TaskIoError {
     pub source: std::io::Error,
 }
 
-/// The five tasks of the wheel, in board order.
+/// The tasks of all suites, in board order.
 #[must_use]
 pub fn built_in() -> Vec<TaskFile> {
     [
@@ -30,10 +32,17 @@ pub fn built_in() -> Vec<TaskFile> {
         ("thinking.yaml", include_str!("../../tasks/thinking.yaml")),
         ("random.yaml", include_str!("../../tasks/random.yaml")),
         ("ticket.yaml", include_str!("../../tasks/ticket.yaml")),
+        ("external.yaml", include_str!("../../tasks/external.yaml")),
+        ("history.yaml", include_str!("../../tasks/history.yaml")),
+        ("icl.yaml", include_str!("../../tasks/icl.yaml")),
+        ("icl-dist.yaml", include_str!("../../tasks/icl-dist.yaml")),
+        ("rag.yaml", include_str!("../../tasks/rag.yaml")),
+        ("tool.yaml", include_str!("../../tasks/tool.yaml")),
     ]
     .map(|(name, text)| TaskFile {
         name: format!("tasks/{name} (built in)"),
         text: text.to_owned(),
+        built_in: true,
     })
     .to_vec()
 }
@@ -64,6 +73,7 @@ pub fn read_folder(folder: &Path) -> Result<Vec<TaskFile>, TaskIoError> {
             Ok(TaskFile {
                 name: path.display().to_string(),
                 text: String::from_utf8_lossy(&bytes).into_owned(),
+                built_in: false,
             })
         })
         .collect()

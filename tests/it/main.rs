@@ -1,9 +1,11 @@
 //! The whole program, one file a user story. Traffic stays on loopback.
 
+mod anchorbench_rules;
 mod bank_cases;
 mod batches;
 mod boards;
 mod browser;
+mod cases;
 mod clocks;
 mod command_line;
 mod dialects;

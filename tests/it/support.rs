@@ -8,6 +8,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use wheel::bank::cases::{self, Wording};
+use wheel::store;
+use wheel::task::{self, Tasks};
 use wiremock::matchers::{method, path_regex};
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
@@ -113,6 +116,28 @@ impl Run {
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap()
     }
+}
+
+/// The tasks of all suites.
+pub fn built_in_tasks() -> Tasks {
+    task::load(&task::built_in(), &built_in_wording()).unwrap()
+}
+
+/// The sentences of cases.
+pub fn built_in_wording() -> Wording {
+    cases::load_wording(&cases::built_in_wording()).unwrap()
+}
+
+/// A file of the published data beside the repository; `None`, said aloud, where it is absent.
+pub fn shared(name: &str) -> Option<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../shared/data")
+        .join(name);
+    if !path.is_file() {
+        println!("skipped: {} is not here", path.display());
+        return None;
+    }
+    Some(store::read_text(&path).unwrap())
 }
 
 /// A chat completion with usage.

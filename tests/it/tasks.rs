@@ -3,20 +3,20 @@
 use std::fmt::Write;
 
 use wheel::bank::{self, Strictness};
-use wheel::domain::Condition;
-use wheel::task;
+use wheel::domain::{Condition, Suite};
+use wheel::task::Form;
 
-use super::support::Folder;
+use super::support::{Folder, built_in_tasks};
 
 #[test]
 fn the_ticket_prompt_is_the_one_of_the_specification() {
     let (bank, _) = bank::load(&bank::built_in(), Strictness::Usable).unwrap();
-    let tasks = task::load(&task::built_in()).unwrap();
+    let tasks = built_in_tasks().of(Suite::Wheel);
     let item = bank.get(&"everest-height".into()).unwrap();
     let prompt = tasks
         .get("ticket")
         .unwrap()
-        .outline(item, Condition::High, false)
+        .outline(item, Condition::High, Form::default())
         .unwrap();
     assert_eq!(prompt.0.len(), 1);
     assert_eq!(
@@ -28,13 +28,13 @@ fn the_ticket_prompt_is_the_one_of_the_specification() {
 #[test]
 fn every_prompt_of_every_task_is_the_one_in_the_snapshot() {
     let (bank, _) = bank::load(&bank::built_in(), Strictness::Usable).unwrap();
-    let tasks = task::load(&task::built_in()).unwrap();
+    let tasks = built_in_tasks().of(Suite::Wheel);
     let mut prompts = 0;
     for task in &tasks.0 {
         let mut text = String::new();
         for item in &bank.items {
             for condition in &task.conditions {
-                let conversation = task.outline(item, *condition, false).unwrap();
+                let conversation = task.outline(item, *condition, Form::default()).unwrap();
                 writeln!(text, "=== {} {condition}", item.id).unwrap();
                 for message in &conversation.0 {
                     writeln!(text, "{}", message.content).unwrap();

@@ -15,14 +15,17 @@ use crate::ask::{
     self, BatchSettings, Budget, Connections, Http, InProcessLane, Lane, ModelSummary, Progress,
     Settings,
 };
+use crate::bank::Subject;
 use crate::cli::{CliError, output};
-use crate::domain::{ModelName, Parameter, SampleKey};
+use crate::domain::{Conversation, ModelName, Parameter, SampleKey, Side};
 use crate::model::{Dialect, Model};
+use crate::parse::Rules;
 use crate::provider::{Facts, Respondent, Scripted};
 use crate::score::Heard;
 use crate::store::{
     self, BatchLog, CellFile, Record, Recorder, StoreError, batch_log_path, cell_path,
 };
+use crate::task::{Form, Part};
 
 /// Asks everything that is missing.
 pub(super) async fn ask_all(args: &Args, selection: &Selection) -> Result<Asked, CliError> {
@@ -33,12 +36,9 @@ pub(super) async fn ask_all(args: &Args, selection: &Selection) -> Result<Asked,
     let paths: Vec<PathBuf> = files.iter().map(|file| file.path().to_owned()).collect();
     // Replies are read as they are written, so that nothing is read twice.
     let (hear, hearing) = std::sync::mpsc::channel();
-    let (bank, tasks) = (
-        Arc::clone(&selection.bank),
-        Arc::clone(&selection.all_tasks),
-    );
+    let catalog = Arc::clone(&selection.catalog);
     let recorder = Recorder::start(files, move |record| {
-        let _ = hear.send(Heard::new(*record, &bank, &tasks));
+        let _ = hear.send(Heard::new(*record, &catalog, Rules::default()));
     });
     let stop = CancellationToken::new();
     let abort = CancellationToken::new();
@@ -422,18 +422,50 @@ async fn respondent(
     }
     let facts = jobs
         .iter()
-        .map(|(_, job)| {
-            let facts = Facts {
-                tier: job.item.tier,
-                reference: job.item.reference,
-                anchor: job.item.anchor(job.condition),
-            };
-            (job.outline.conversation.as_ref().clone(), facts)
-        })
-        .collect();
+        .flat_map(|(_, job)| facts(job, ask::form_of(model)));
     Ok(Arc::new(
         Scripted::new(&model.model_id, facts).map_err(CliError::usage)?,
     ))
+}
+
+/// What a script has to know of the asks of a job.
+fn facts(job: &ask::Job, form: Form) -> Vec<(Conversation, Facts)> {
+    let case = match &job.item {
+        Subject::Question(item) => {
+            let facts = Facts::Question {
+                tier: item.tier,
+                reference: item.reference,
+                anchor: item.anchor(job.condition),
+            };
+            return vec![(job.outline.conversation.as_ref().clone(), facts)];
+        }
+        Subject::Case(case) => case,
+    };
+    let anchored = job.condition.anchored();
+    let mut replies = Vec::new();
+    let mut all = Vec::new();
+    // Words stand for earlier replies: the script leaves out what the model said.
+    while let Ok(Some((conversation, reads))) =
+        job.task
+            .conversation(case.as_ref(), job.condition, &replies, form)
+    {
+        let facts = if reads.contains(&Part::Estimate) {
+            Facts::Case {
+                gold: case.facts.gold,
+                relevance: anchored.map(|(relevance, _)| relevance),
+                anchor: case.anchor(job.condition),
+            }
+        } else {
+            match anchored.filter(|_| reads.contains(&Part::Anchor)) {
+                Some((_, Side::Low)) => Facts::Number((case.facts.gold - 20.0).max(0.0)),
+                Some((_, Side::High)) => Facts::Number((case.facts.gold + 20.0).min(100.0)),
+                None => Facts::Words,
+            }
+        };
+        all.push((conversation, facts));
+        replies.push(String::new());
+    }
+    all
 }
 
 #[cfg(feature = "engine")]

@@ -2,7 +2,7 @@
 
 use super::selection::{CellPlan, OUTPUT_BUDGET, Selection, plan_cells};
 use super::{Args, prompt_text};
-use crate::ask::worst_case;
+use crate::ask::{form_of, worst_case};
 use crate::cli::{CliError, output};
 use crate::domain::{Tokens, Usd, grouped};
 use crate::model::{Model, Price};
@@ -98,18 +98,18 @@ pub(super) fn dry_run(args: &Args, selection: &Selection) -> Result<(), CliError
         "at most",
     ];
     output::result(&plain_table(&header, &rows))?;
-    for task in &selection.tasks {
+    for (task, subjects) in selection.tasks.iter().zip(&selection.subjects) {
         let Some(condition) = task.conditions.last() else {
             continue;
         };
-        let prefill = selection.models[0].prefill;
+        let form = form_of(&selection.models[0]);
         let conversation = task
-            .outline(&selection.items[0], *condition, prefill)
+            .outline(&subjects[0], *condition, form)
             .map_err(CliError::usage)?;
         output::result(&format!(
             "\n{}, {}, {condition}:\n{}",
             task.name,
-            selection.items[0].id,
+            subjects[0].id(),
             prompt_text(&conversation)
         ))?;
     }

@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 
-use super::workspace::{ModelArgs, QuestionArgs, StoreArgs, TaskArgs};
+use super::workspace::{ModelArgs, QuestionArgs, StoreArgs, SuiteArgs, TaskArgs, choice};
 use super::{CliError, Exit};
 use crate::ask::Shard;
+use crate::bank::cases::Size;
 use crate::domain::{Conversation, Role, Status, Usd};
 use pace::PaceArgs;
 pub(super) use pace::seconds;
@@ -29,6 +30,8 @@ Examples:
   wheel run --model ./some.gguf --task ticket         weights in a file
   wheel run --model gpt-5.5 --again truncated         ask those anew, with four times the room
   wheel run --shard 2/8 --store runs-2                the second of eight machines
+  wheel run --suite anchorbench --size pilot          six channels that may carry a number: prompt, history, …
+  wheel run --task external-ignore --size pilot       one variant of a task, with a control of its own
 
 A run asks only for what the store does not hold: type the same command again to go on.";
 
@@ -45,6 +48,14 @@ pub(super) struct Args {
     /// Task; repeat for more [default: all]
     #[arg(long = "task", value_name = "T")]
     task: Vec<String>,
+    #[command(flatten)]
+    suite: SuiteArgs,
+    /// Of a suite of cases: one of each kind, five, or ten [default: core]
+    #[arg(long, value_name = "SIZE", value_parser = choice::<Size>())]
+    size: Option<Size>,
+    /// Ask the variants of the tasks too; else only those that are named
+    #[arg(long, conflicts_with = "task")]
+    variants: bool,
     #[command(flatten)]
     questions: QuestionArgs,
     #[command(flatten)]
@@ -161,12 +172,13 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
 pub(super) fn prompt_text(conversation: &Conversation) -> String {
     let mut out = String::new();
     for message in &conversation.0 {
-        let role = match message.role {
-            Role::System => "system",
-            Role::User => "user",
-            Role::Assistant => "assistant",
+        let role: &str = message.role.into();
+        let call = match (&message.call, message.role) {
+            (Some(call), Role::Tool) => format!(" {}", call.name),
+            (Some(call), _) => format!(" calls {} {}", call.name, call.arguments),
+            (None, _) => String::new(),
         };
-        out.push_str(&format!("--- {role}\n{}\n", message.content));
+        out.push_str(&format!("--- {role}{call}\n{}\n", message.content));
     }
     out
 }

@@ -3,11 +3,13 @@
 use super::Args;
 use super::selection::Selection;
 use crate::ask::{ModelSummary, Spent};
-use crate::bank::{Bank, Item};
+use crate::bank::cases::Cases;
+use crate::bank::{Bank, Item, Subject};
 use crate::cli::{CliError, Exit, output};
-use crate::domain::{ErrorClass, Usd};
+use crate::domain::{ErrorClass, Suite, Usd};
 use crate::publish::{cells_table, models_table};
 use crate::score::{Heard, Method, score};
+use crate::task::Catalog;
 
 /// How the asking ended.
 pub(super) struct Asked {
@@ -24,21 +26,26 @@ pub(super) fn show_scores(selection: &Selection, heard: &[Heard]) -> Result<(), 
     if heard.is_empty() {
         return Ok(());
     }
+    if selection.suite == Suite::Anchorbench {
+        return Ok(());
+    }
     // A run of some of the questions is scored on these; the whole bank is what `wheel score` looks at.
-    let bank = Bank {
-        items: selection
-            .items
-            .iter()
-            .map(|item| Item::clone(item))
-            .collect(),
+    let asked = selection.subjects.first().into_iter().flatten();
+    let items = asked.filter_map(|subject| match subject {
+        Subject::Question(item) => Some(Item::clone(item)),
+        Subject::Case(_) => None,
+    });
+    let catalog = Catalog {
+        bank: Bank {
+            items: items.collect(),
+        },
+        tasks: selection.catalog.tasks.clone(),
+        cases: Cases::default(),
     };
-    let scores = score(heard, &bank, &selection.all_tasks, Method::default());
-    if bank.items.len() < selection.bank.items.len() {
-        output::result(&format!(
-            "on {} of {} questions:",
-            bank.items.len(),
-            selection.bank.items.len()
-        ))?;
+    let scores = score(heard, &catalog, Method::default());
+    let (some, all) = (catalog.bank.items.len(), selection.catalog.bank.items.len());
+    if some < all {
+        output::result(&format!("on {some} of {all} questions:"))?;
     }
     output::result(&cells_table(&scores.cells))?;
     output::result(&models_table(&scores.models))

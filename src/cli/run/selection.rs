@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use super::Args;
 use crate::ask::{Job, Plan, Stored, Wanted, plan};
-use crate::bank::{Bank, Item};
+use crate::bank::{Bank, Subject};
 use crate::cli::CliError;
-use crate::cli::workspace::{check_tasks, unknown};
-use crate::domain::{Status, Tier};
+use crate::cli::workspace::unknown;
+use crate::domain::{ItemId, Status, Suite, Tier};
 use crate::model::{DEFAULT_MODEL, Model, Registry, resolve};
+use crate::parse::Rules;
 use crate::score::Heard;
 use crate::store::{self, BatchLog, cell_path};
-use crate::task::{Task, Tasks};
+use crate::task::{Catalog, Task};
+use crate::yaml::nearest;
 
 /// Output budget where neither the command nor the model entry says anything, in tokens.
 pub(super) const OUTPUT_BUDGET: u32 = 8000;
@@ -21,9 +23,10 @@ pub(super) const OUTPUT_BUDGET: u32 = 8000;
 pub(super) struct Selection {
     pub(super) models: Vec<Model>,
     pub(super) tasks: Vec<Arc<Task>>,
-    pub(super) items: Vec<Arc<Item>>,
-    pub(super) bank: Arc<Bank>,
-    pub(super) all_tasks: Arc<Tasks>,
+    /// What each task asks about, in the order of the tasks.
+    pub(super) subjects: Vec<Vec<Subject>>,
+    pub(super) suite: Suite,
+    pub(super) catalog: Arc<Catalog>,
     #[cfg_attr(
         not(feature = "engine"),
         expect(dead_code, reason = "only the engine looks up weights")
@@ -45,15 +48,16 @@ pub(super) struct CellPlan {
 }
 
 pub(super) fn selection(args: &Args) -> Result<Selection, CliError> {
-    let bank = args.questions.load()?;
-    let all_tasks = args.tasks.load()?;
+    let catalog = args.tasks.catalog(&args.questions, &args.store.store)?;
     let registry = args.models.load()?;
-    check_tasks(&args.task, &all_tasks)?;
-    let tasks = all_tasks
+    let suite = args.suite.resolve(&args.task, &catalog.tasks)?;
+    let tasks: Vec<Arc<Task>> = catalog
+        .tasks
         .0
         .iter()
-        .filter(|task| {
-            args.task.is_empty() || args.task.iter().any(|name| name == task.name.as_str())
+        .filter(|task| match args.task.as_slice() {
+            [] => task.suite == suite && (args.variants || task.variant_of.is_none()),
+            names => names.iter().any(|name| name == task.name.as_str()),
         })
         .map(|task| Arc::new(task.clone()))
         .collect();
@@ -75,16 +79,88 @@ pub(super) fn selection(args: &Args) -> Result<Selection, CliError> {
         })
         .collect::<Result<_, CliError>>()?;
     Ok(Selection {
-        items: items(args, &bank)?,
+        subjects: subjects(args, suite, &tasks, &catalog)?,
         models,
         tasks,
-        bank: Arc::new(bank),
-        all_tasks: Arc::new(all_tasks),
+        suite,
+        catalog: Arc::new(catalog),
         registry,
     })
 }
 
-fn items(args: &Args, bank: &Bank) -> Result<Vec<Arc<Item>>, CliError> {
+/// What each task asks about.
+fn subjects(
+    args: &Args,
+    suite: Suite,
+    tasks: &[Arc<Task>],
+    catalog: &Catalog,
+) -> Result<Vec<Vec<Subject>>, CliError> {
+    match suite {
+        Suite::Wheel => {
+            if args.size.is_some() {
+                return Err(CliError::Usage(
+                    "--size is for suites of cases; --limit takes the first questions".to_owned(),
+                ));
+            }
+            Ok(vec![items(args, &catalog.bank)?; tasks.len()])
+        }
+        Suite::Anchorbench => cases(args, tasks, catalog),
+    }
+}
+
+fn cases(
+    args: &Args,
+    tasks: &[Arc<Task>],
+    catalog: &Catalog,
+) -> Result<Vec<Vec<Subject>>, CliError> {
+    if !args.tier.is_empty() {
+        return Err(CliError::Usage(
+            "cases have no tiers: leave --tier out, or choose with --size and --item".to_owned(),
+        ));
+    }
+    for name in &args.item {
+        let id = ItemId::from(name.as_str());
+        if !tasks
+            .iter()
+            .any(|task| catalog.case(&task.name, &id).is_some())
+        {
+            let all = tasks.iter().flat_map(|task| catalog.cases.of(&task.name));
+            let ids: Vec<&str> = all.map(|case| case.id.as_str()).collect();
+            let near = nearest(name, ids.iter().copied())
+                .map_or_else(String::new, |near| format!(", did you mean {near}?"));
+            return Err(CliError::Usage(format!(
+                "no task asks about case `{name}`{near}; `wheel show` lists none, ids are such as {}",
+                ids.first().unwrap_or(&"EXT-pricing_wtp-e-off15-001")
+            )));
+        }
+    }
+    let size = args.size.unwrap_or_default();
+    tasks
+        .iter()
+        .map(|task| {
+            let all = catalog.cases.of(&task.name);
+            let first = all.first().map_or("", |case| &*case.facts.domain);
+            let chosen: Vec<Subject> = all
+                .iter()
+                .filter(|case| size.holds(case, first))
+                .filter(|case| {
+                    args.item.is_empty() || args.item.iter().any(|id| id == case.id.as_str())
+                })
+                .take(args.limit.map_or(usize::MAX, |limit| limit as usize))
+                .map(|case| Subject::Case(Arc::clone(case)))
+                .collect();
+            if chosen.is_empty() {
+                return Err(CliError::Usage(format!(
+                    "no case of task `{}` is left by --size and --item together",
+                    task.name
+                )));
+            }
+            Ok(chosen)
+        })
+        .collect()
+}
+
+fn items(args: &Args, bank: &Bank) -> Result<Vec<Subject>, CliError> {
     let tiers = args
         .tier
         .iter()
@@ -97,7 +173,7 @@ fn items(args: &Args, bank: &Bank) -> Result<Vec<Arc<Item>>, CliError> {
     if let Some(name) = args.item.iter().find(|name| !ids.contains(&name.as_str())) {
         return Err(unknown("question", name, &ids));
     }
-    let items: Vec<Arc<Item>> = bank
+    let items: Vec<Subject> = bank
         .items
         .iter()
         .filter(|item| tiers.is_empty() || tiers.contains(&item.tier))
@@ -105,7 +181,7 @@ fn items(args: &Args, bank: &Bank) -> Result<Vec<Arc<Item>>, CliError> {
             args.item.is_empty() || args.item.iter().any(|name| name == item.id.as_str())
         })
         .take(args.limit.map_or(usize::MAX, |limit| limit as usize))
-        .map(|item| Arc::new(item.clone()))
+        .map(|item| Subject::Question(Arc::new(item.clone())))
         .collect();
     if items.is_empty() {
         return Err(CliError::Usage(
@@ -135,16 +211,17 @@ pub(super) fn plan_cells(
     let mut cells = Vec::new();
     let mut before = 0;
     for (place, model) in selection.models.iter().enumerate() {
-        for task in &selection.tasks {
+        for (task, subjects) in selection.tasks.iter().zip(&selection.subjects) {
             let path = cell_path(&args.store.store, &model.name, &task.name);
             let mut stored = Stored::new(&model.model_id);
             let mut heard = Vec::new();
-            let keep_text = task.asks().count() > 1;
-            if path.is_file() {
-                store::read_file(&path, |record| {
+            let keep_text = task.most_turns() > 1;
+            let files = [store::packed(&path), path.clone()];
+            for file in files.iter().filter(|file| file.is_file()) {
+                store::read_file(file, |record| {
                     if record.model == model.name {
                         stored.add(&record, keep_text);
-                        heard.push(Heard::new(record, &selection.bank, &selection.all_tasks));
+                        heard.push(Heard::new(record, &selection.catalog, Rules::default()));
                     }
                 })
                 .map_err(CliError::failed)?;
@@ -162,13 +239,13 @@ pub(super) fn plan_cells(
             let wanted = Wanted {
                 model,
                 task,
-                items: &selection.items,
-                epochs: args.epochs,
+                items: subjects,
+                epochs: args.epochs.max(task.epochs),
                 again,
                 shard: args.shard,
                 before,
             };
-            before += selection.items.len() * args.epochs as usize;
+            before += subjects.len() * wanted.epochs as usize;
             let Plan {
                 jobs,
                 answered,

@@ -34,7 +34,7 @@ impl Board<'_> {
                 .total_cmp(&value(a))
                 .then_with(|| a.model.cmp(&b.model))
         });
-        let compares = task.asks().any(|reads| reads.contains(&Part::Comparison));
+        let compares = task.reads(Part::Comparison);
         let rows: Vec<Vec<String>> = cells
             .iter()
             .map(|cell| self.rank_row(cell, compares))

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::bank::Bank;
 use crate::domain::{Condition, Role};
 use crate::score::stats::{RESAMPLES, seed_words, tail};
-use crate::task::{RenderError, Task};
+use crate::task::{Form, RenderError, Task};
 
 /// A task that cannot become a notebook.
 #[derive(Debug, thiserror::Error)]
@@ -54,11 +54,11 @@ pub fn notebook(task: &Task, bank: &Bank) -> Result<String, NotebookError> {
         // The scoring takes low and high in turn.
         conditions.sort();
         for condition in conditions {
-            let conversation = task.outline(item, condition, false)?;
+            let conversation = task.outline(item, condition, Form::default())?;
             let [message] = conversation.0.as_slice() else {
                 return Err(NotebookError::NotOnePrompt(task.name.to_string()));
             };
-            if message.role != Role::User || task.asks().count() != 1 {
+            if message.role != Role::User || task.turns(condition) != 1 {
                 return Err(NotebookError::NotOnePrompt(task.name.to_string()));
             }
             prompts.push(json!({

@@ -1,0 +1,147 @@
+//! Tasks whose prompts came with their cases.
+
+use std::collections::BTreeMap;
+
+use super::render::environment;
+use super::{Part, Prescribed, Step, Task};
+use crate::bank::cases::PublishedSet;
+use crate::domain::{Condition, Role, Suite, TaskName};
+
+/// The task that asks the published prompts of this name.
+///
+/// Under conditions of two turns the first reply is the anchor; after a control's first turn nothing is read. `known` is
+/// the task of that name whose wording is ours: its title stays.
+#[must_use]
+pub fn published_task(name: &TaskName, set: &PublishedSet, known: Option<&Task>) -> Task {
+    let conditions = set.conditions(name);
+    let two_turns = set.in_two_turns(name);
+    let say = |template: &str| Step::Say {
+        role: Role::User,
+        template: template.to_owned(),
+    };
+    let ask = |reads: &[Part]| Step::Ask {
+        reads: reads.to_vec(),
+    };
+    let steps = vec![
+        say("first"),
+        ask(&[Part::Anchor]),
+        ask(&[]),
+        say("last"),
+        ask(&[Part::Estimate]),
+    ];
+    let mut taken = BTreeMap::new();
+    for condition in &conditions {
+        let two = two_turns.contains(condition);
+        let anchored = condition.anchored().is_some();
+        let steps = vec![two, two && anchored, two && !anchored, true, true];
+        for tools in [false, true] {
+            taken.insert((*condition, tools), steps.clone());
+        }
+    }
+    let mut environment = environment();
+    for (template, text) in [
+        ("first", "{{ stages | first }}"),
+        ("last", "{{ stages | last }}"),
+    ] {
+        environment
+            .add_template(template, text)
+            .expect("two plain templates");
+    }
+    Task {
+        name: name.clone(),
+        title: known.map_or_else(|| name.to_string(), |known| known.title.clone()),
+        about: "the published prompts".to_owned(),
+        suite: Suite::Anchorbench,
+        variant_of: known.and_then(|known| known.variant_of.clone()),
+        conditions,
+        steps,
+        prefill: known.and_then(|known| known.prefill.clone()),
+        one_line: false,
+        cases: None,
+        epochs: 1,
+        sampling: Prescribed::default(),
+        own: BTreeMap::new(),
+        with: BTreeMap::new(),
+        taken,
+        environment,
+    }
+}
+
+/// Our task and condition for a suite and condition in the words of the published files; `None` if there is none.
+#[must_use]
+pub fn published_name(suite: &str, condition: &str) -> Option<(TaskName, Condition)> {
+    let plain = |name: &str| name.parse().ok().filter(|c: &Condition| c.is_of_cases());
+    let pair = |task: &str, condition: &str| Some((task.into(), plain(condition)?));
+    match suite {
+        "icl_dist" => pair("icl-dist", condition),
+        "external_uncertain" => {
+            let (k, condition) = condition.strip_prefix("uncertain_p")?.split_once('_')?;
+            pair(&format!("external-partial-{k}"), condition)
+        }
+        "external" | "history" | "icl" | "rag" | "tool" => pair(suite, condition),
+        _ => None,
+    }
+    .or_else(|| of_rag(suite, condition))
+}
+
+/// Retrieval's further views name what was changed at their end.
+fn of_rag(suite: &str, condition: &str) -> Option<(TaskName, Condition)> {
+    let endings = [
+        ("_order_first", "rag-first"),
+        ("_order_last", "rag-last"),
+        ("_nodiscl", "rag-no-disclaimer"),
+        ("_authority", "rag-authority"),
+    ];
+    if suite != "rag" {
+        return None;
+    }
+    endings.iter().find_map(|(ending, task)| {
+        let condition = condition.strip_suffix(ending)?.parse().ok()?;
+        Some(((*task).into(), condition))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn published_names_lead_to_tasks_and_conditions() {
+        for (suite, name, task, condition) in [
+            ("external", "control", "external", Condition::Control),
+            (
+                "icl_dist",
+                "plausible_low",
+                "icl-dist",
+                Condition::PlausibleLow,
+            ),
+            (
+                "external_uncertain",
+                "uncertain_p2_irrelevant_high",
+                "external-partial-2",
+                Condition::IrrelevantHigh,
+            ),
+            (
+                "rag",
+                "irrelevant_low_nodiscl",
+                "rag-no-disclaimer",
+                Condition::IrrelevantLow,
+            ),
+            (
+                "history",
+                "control_twostage",
+                "history",
+                Condition::ControlTwostage,
+            ),
+        ] {
+            assert_eq!(published_name(suite, name), Some((task.into(), condition)));
+        }
+        for (suite, name) in [
+            ("external", "low"),
+            ("external", "sideways"),
+            ("news", "control"),
+        ] {
+            assert_eq!(published_name(suite, name), None);
+        }
+    }
+}
