@@ -1,19 +1,16 @@
 //! The line of the store for one attempt.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::{SecondsFormat, Utc};
 use rust_decimal::Decimal;
 
 use super::plan::Job;
-use crate::domain::{
-    ErrorClass, Parameter, Prompt, Reply, Sampling, Served, Status, TokenCounts, Usd,
-};
+use crate::domain::{ErrorClass, Parameter, Prompt, Reply, Sampling, Status, Usd};
 use crate::model::{Model, Price};
 use crate::provider::ProviderError;
-use crate::store::{Clock, Cost, Record, RecordedError, Sent, VERSION};
+use crate::store::{Cost, Record, RecordedError, Sent, Spot};
 
 /// The moments of one attempt.
 #[derive(Debug, Clone)]
@@ -81,8 +78,7 @@ impl Attempt<'_> {
     /// The line of an attempt whose end is not known yet.
     pub(super) fn outline(self, started: &Started) -> Record {
         let job = self.job;
-        Record {
-            v: VERSION,
+        let spot = Spot {
             key: job.key.clone(),
             model: self.model.name.clone(),
             task: job.task.name.clone(),
@@ -93,37 +89,18 @@ impl Attempt<'_> {
             epoch: job.epoch,
             turn: job.turn(),
             attempt: job.attempts + 1,
-            conversation: Arc::clone(&self.prompt.conversation),
-            prompt_hash: Arc::clone(&self.prompt.hash),
-            sent: Sent {
-                provider: self.model.provider.name.clone(),
-                model: self.model.model_id.clone(),
-                sampling: self.sampling.clone(),
-                prefill: self.prompt.prefill().map(str::to_owned),
-                dropped: self.dropped.iter().map(ToString::to_string).collect(),
-            },
-            status: Status::Error,
-            error: None,
-            text: None,
-            reasoning_text: None,
-            returned_model: None,
-            finish: None,
-            finish_word: None,
-            tokens: TokenCounts::default(),
-            usage_mismatch: false,
-            served: Served::default(),
-            batch: None,
-            cost_usd: Cost::default(),
-            request_id: None,
-            body: None,
-            clock: Clock {
-                started: started.time.clone(),
-                queued_ms: millis(started.queued),
-                waited_ms: millis(started.waited),
-                in_flight_ms: 0,
-            },
-            wheel: env!("CARGO_PKG_VERSION").into(),
-        }
+        };
+        let sent = Sent {
+            provider: self.model.provider.name.clone(),
+            model: self.model.model_id.clone(),
+            sampling: self.sampling.clone(),
+            prefill: self.prompt.prefill().map(str::to_owned),
+            dropped: self.dropped.iter().map(ToString::to_string).collect(),
+        };
+        let mut record = Record::sent(spot, self.prompt, sent, started.time.clone());
+        record.clock.queued_ms = millis(started.queued);
+        record.clock.waited_ms = millis(started.waited);
+        record
     }
 }
 

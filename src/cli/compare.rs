@@ -1,5 +1,6 @@
 //! `wheel compare`: two models, two tasks or two stores, paired by question.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use clap::Args as ClapArgs;
@@ -8,9 +9,12 @@ use serde_json::{Value, json};
 use super::evidence::{EvidenceArgs, MethodArgs};
 use super::workspace::unknown;
 use super::{CliError, Exit, output};
-use crate::domain::{ModelName, TaskName};
-use crate::publish::{contrasts_table, plain_table, two};
+use crate::domain::{ModelName, Suite, TaskName};
+use crate::publish::{
+    case_contrasts_json, case_contrasts_table, contrasts_table, plain_table, two,
+};
 use crate::score::contrast::{Contrast, adjust, contrast};
+use crate::score::uai::{self, CaseCell, CaseContrast};
 use crate::score::{CellScore, Index, Scores};
 
 #[derive(Debug, ClapArgs)]
@@ -60,6 +64,9 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
             "{first} is the same on both sides: name two models, tasks or stores"
         )));
     }
+    if let Some(rows) = cases(args)? {
+        return show_cases(args, &rows);
+    }
     let mut rows = rows(args)?;
     if rows.is_empty() {
         return Err(CliError::Usage(format!(
@@ -95,6 +102,104 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         output::result(&format!("{}: the questions that differ most", row.about))?;
         output::result(&most_different(args, row))?;
     }
+    Ok(Exit::Done)
+}
+
+/// Contrasts of cases, where the two are of a suite of cases; the second minus the first.
+fn cases(args: &Args) -> Result<Option<Vec<(String, CaseContrast)>>, CliError> {
+    let (first, second) = (args.first.as_str(), args.second.as_str());
+    let method = args.method.of_cases();
+    let stores = [first, second].map(Path::new);
+    if stores.iter().all(|store| store.is_dir()) {
+        let [a, b] = stores.map(|store| args.evidence.load_store(store, &args.model, &args.task));
+        let (a, b) = (a?, b?);
+        if a.suite != Suite::Anchorbench {
+            return Ok(None);
+        }
+        let (a, b) = (a.case_scores(method)?, b.case_scores(method)?);
+        let same = |a: &CaseCell, b: &CaseCell| (&a.model, &a.task) == (&b.model, &b.task);
+        return Ok(Some(pairs(&a.cells, &b.cells, same, |cell| {
+            format!("{}, {}", cell.model, cell.task)
+        })));
+    }
+    // Two tasks say by themselves which suite they belong to.
+    let mut evidence = args.evidence.clone();
+    let catalog = evidence.catalog()?;
+    let suite_of = |name: &str| catalog.tasks.get(name).map(|task| task.suite);
+    let tasks = suite_of(first).is_some() && suite_of(first) == suite_of(second);
+    if tasks {
+        evidence.suite.suite = evidence.suite.suite.or(suite_of(first));
+    }
+    let named = args.task.first().and_then(|task| suite_of(task));
+    if evidence.suite.suite.or(named) != Some(Suite::Anchorbench) {
+        return Ok(None);
+    }
+    let evidence = evidence.load(&args.model, &args.task)?;
+    let scores = evidence.case_scores(method)?;
+    let of = |wanted: &dyn Fn(&CaseCell) -> bool| -> Vec<CaseCell> {
+        let cells = scores.cells.iter().filter(|cell| wanted(cell));
+        cells.cloned().collect()
+    };
+    if tasks {
+        let a = of(&|cell| cell.task.as_str() == first);
+        let b = of(&|cell| cell.task.as_str() == second);
+        let same = |a: &CaseCell, b: &CaseCell| a.model == b.model;
+        return Ok(Some(pairs(&a, &b, same, |cell| cell.model.to_string())));
+    }
+    let known: BTreeSet<&str> = scores
+        .cells
+        .iter()
+        .map(|cell| cell.model.as_str())
+        .collect();
+    let known: Vec<&str> = known.into_iter().collect();
+    if let Some(name) = [first, second]
+        .into_iter()
+        .find(|name| !known.contains(name))
+    {
+        return Err(unknown("model, task or store", name, &known));
+    }
+    let a = of(&|cell| cell.model.as_str() == first);
+    let b = of(&|cell| cell.model.as_str() == second);
+    let same = |a: &CaseCell, b: &CaseCell| a.task == b.task;
+    Ok(Some(pairs(&a, &b, same, |cell| cell.task.to_string())))
+}
+
+fn pairs(
+    first: &[CaseCell],
+    second: &[CaseCell],
+    same: impl Fn(&CaseCell, &CaseCell) -> bool,
+    about: impl Fn(&CaseCell) -> String,
+) -> Vec<(String, CaseContrast)> {
+    let mut rows = Vec::new();
+    for a in first {
+        match second.iter().find(|b| same(a, b)) {
+            Some(b) if a.why.is_none() && b.why.is_none() => {
+                rows.push((about(a), uai::contrast(b, a)));
+            }
+            Some(_) => output::note(&format!(
+                "{}: one of the two has answers in less than 80 % of its samples; left out",
+                about(a)
+            )),
+            None => {}
+        }
+    }
+    rows
+}
+
+fn show_cases(args: &Args, rows: &[(String, CaseContrast)]) -> Result<Exit, CliError> {
+    if rows.is_empty() {
+        return Err(CliError::Usage(format!(
+            "{} and {} have no cell of cases in common that is usable in both",
+            args.first, args.second
+        )));
+    }
+    let text = if args.json {
+        let json = case_contrasts_json(&args.first, &args.second, rows);
+        serde_json::to_string_pretty(&json).map_err(CliError::failed)?
+    } else {
+        case_contrasts_table(rows)
+    };
+    output::result(&text)?;
     Ok(Exit::Done)
 }
 

@@ -1,7 +1,7 @@
 //! What every verb that scores starts from: the store, read once, with the questions and tasks it is scored by.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -10,7 +10,10 @@ use super::workspace::{QuestionArgs, StoreArgs, SuiteArgs, TaskArgs, choice, unk
 use super::{CliError, output};
 use crate::domain::{ModelName, SampleKey, Suite, TaskName};
 use crate::parse::Rules;
-use crate::score::{Cell, Heard, Index, IntervalMethod, Method, Pool, Scores, cells, score};
+use crate::score::{
+    Baseline, CaseMethod, CaseScores, Cell, Clustering, Heard, Index, IntervalMethod, Method, Pool,
+    Scores, cells, score, score_cases,
+};
 use crate::store::{self, Fingerprint, Record};
 use crate::task::Catalog;
 
@@ -27,10 +30,10 @@ pub(super) struct EvidenceArgs {
     #[command(flatten)]
     tasks: TaskArgs,
     #[command(flatten)]
-    suite: SuiteArgs,
+    pub(super) suite: SuiteArgs,
     /// How replies to cases are read: by our rules or those of the published benchmark
     #[arg(long, value_name = "RULES", default_value_t, value_parser = choice::<Rules>())]
-    rules: Rules,
+    pub(super) rules: Rules,
 }
 
 /// How it is scored.
@@ -42,6 +45,22 @@ pub(super) struct MethodArgs {
     /// How bootstrap intervals are read off
     #[arg(long = "interval", value_name = "METHOD", default_value_t, value_parser = choice::<IntervalMethod>())]
     interval: IntervalMethod,
+    /// Of cases: anchors within so many points of the control's answer have no index
+    #[arg(long, value_name = "POINTS", default_value_t = CaseMethod::default().epsilon, value_parser = points)]
+    epsilon: f64,
+    /// Of cases: what is drawn anew for intervals, cases or (as published) single values
+    #[arg(long, value_name = "UNIT", default_value_t, value_parser = choice::<Clustering>())]
+    clustering: Clustering,
+    /// Of cases: the control that pulls are measured from, where both were asked
+    #[arg(long, value_name = "CONTROL", default_value_t, value_parser = choice::<Baseline>())]
+    baseline: Baseline,
+}
+
+fn points(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value <= 100.0 => Ok(value),
+        _ => Err("must be above 0 and at most 100".to_owned()),
+    }
 }
 
 impl MethodArgs {
@@ -51,12 +70,35 @@ impl MethodArgs {
             interval: self.interval,
         }
     }
+
+    pub(super) fn both(self) -> BothMethods {
+        BothMethods {
+            wheel: self.method(),
+            cases: self.of_cases(),
+        }
+    }
+
+    pub(super) fn of_cases(self) -> CaseMethod {
+        CaseMethod {
+            epsilon: self.epsilon,
+            intervals: self.clustering,
+            baseline: self.baseline,
+        }
+    }
+}
+
+/// How either suite is scored.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct BothMethods {
+    pub(super) wheel: Method,
+    pub(super) cases: CaseMethod,
 }
 
 /// A store that was read.
 pub(super) struct Evidence {
     pub(super) catalog: Catalog,
     pub(super) suite: Suite,
+    pub(super) rules: Rules,
     pub(super) heard: Vec<Heard>,
     /// Hash over the stored replies.
     pub(super) fingerprint: String,
@@ -75,6 +117,11 @@ impl EvidenceArgs {
     /// Reads the store; of the named models and tasks, or of all if none is named.
     pub(super) fn load(&self, models: &[String], only: &[String]) -> Result<Evidence, CliError> {
         self.load_store(&self.store.store, models, only)
+    }
+
+    /// Everything that can be asked, with what the store holds of published cases.
+    pub(super) fn catalog(&self) -> Result<Catalog, CliError> {
+        self.tasks.catalog(&self.questions, &self.store.store)
     }
 
     /// Reads another store than that of the flags, by the same questions and tasks.
@@ -101,6 +148,7 @@ impl EvidenceArgs {
         let mut evidence = Evidence {
             catalog,
             suite,
+            rules: self.rules,
             heard: Vec::new(),
             fingerprint: String::new(),
             lines: 0,
@@ -223,16 +271,35 @@ impl Evidence {
         cells
     }
 
+    /// Scores cases, and says what was left out because its task or case is not loaded.
+    pub(super) fn case_scores(&self, method: CaseMethod) -> Result<CaseScores, CliError> {
+        let mut scores = on_all_cores(|| score_cases(&self.heard, &self.catalog, method))?;
+        Self::warn(&scores.unknown);
+        if scores.cells.is_empty() {
+            return Err(CliError::Usage(
+                "no stored sample belongs to the tasks and cases that are loaded: name theirs with --tasks".to_owned(),
+            ));
+        }
+        scores
+            .cells
+            .retain(|cell| self.holds(&cell.model, &cell.task));
+        Ok(scores)
+    }
+
+    fn warn(unknown: &BTreeMap<String, usize>) {
+        for (name, n) in unknown {
+            output::note(&format!(
+                "warning: {n} stored lines of {name} are left out: it is not loaded (--questions, --tasks)"
+            ));
+        }
+    }
+
     /// Scores it, and says what was left out because its task or question is not loaded.
     ///
     /// Everything is scored: baselines, ranks and adjusted p values rest on cells that a selection may leave out.
     pub(super) fn scores(&self, method: Method) -> Result<Scores, CliError> {
         let mut scores = on_all_cores(|| score(&self.heard, &self.catalog, method))?;
-        for (name, n) in &scores.unknown {
-            output::note(&format!(
-                "warning: {n} stored lines of {name} are left out: it is not loaded (--questions, --tasks)"
-            ));
-        }
+        Self::warn(&scores.unknown);
         if scores.cells.is_empty() {
             return Err(CliError::Usage(
                 "no stored sample belongs to the questions and tasks that are loaded: name theirs with --questions and --tasks".to_owned(),

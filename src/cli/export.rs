@@ -8,7 +8,11 @@ use super::evidence::{EvidenceArgs, MethodArgs};
 use super::leaderboard::replace;
 use super::workspace::{QuestionArgs, TaskArgs, check_tasks};
 use super::{CliError, Exit, output};
+use crate::domain::Suite;
+use crate::import::results_line;
 use crate::publish::{cells_rows, items_rows, notebook, samples_rows};
+use crate::score::Outcome;
+use crate::task::Part;
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct Args {
@@ -22,6 +26,8 @@ enum What {
     Csv(TableArgs),
     /// The same tables as JSON lists
     Json(TableArgs),
+    /// Answers to cases in the form of AnchorBench's results.jsonl, one file a model and task
+    Anchorbench(ResultArgs),
     /// A task as a notebook file for Kaggle's benchmark SDK
     Kaggle(KaggleArgs),
 }
@@ -50,6 +56,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     match &args.what {
         What::Csv(args) => tables(args, false),
         What::Json(args) => tables(args, true),
+        What::Anchorbench(args) => results(args),
         What::Kaggle(args) => kaggle(args),
     }
 }
@@ -86,8 +93,75 @@ fn kaggle(args: &KaggleArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  wheel export anchorbench --out results --rules anchorbench\n  wheel import anchorbench results --store elsewhere"
+)]
+struct ResultArgs {
+    /// Folder to write to: <suite>/<model>/results.jsonl
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    #[command(flatten)]
+    evidence: EvidenceArgs,
+    /// Only this model; repeat for more
+    #[arg(long = "model", value_name = "M")]
+    model: Vec<String>,
+    /// Only this task; repeat for more
+    #[arg(long = "task", value_name = "T")]
+    task: Vec<String>,
+}
+
+fn results(args: &ResultArgs) -> Result<Exit, CliError> {
+    let mut source = args.evidence.clone();
+    source.suite.suite = Some(Suite::Anchorbench);
+    let evidence = source.load(&args.model, &args.task)?;
+    let records = evidence.records()?;
+    for cell in evidence.cells() {
+        let mut text = String::new();
+        for sample in &cell.samples {
+            let same = records.get(&sample.record.key);
+            let mut of_sample = same.into_iter().flatten();
+            let Some(record) = of_sample.find(|record| sample.record.is_of(record)) else {
+                continue;
+            };
+            let Some(case) = evidence.catalog.case(&cell.task.name, &record.item) else {
+                continue;
+            };
+            // A first reply that is the anchor stands beside the second.
+            let first = cell.task.turn_of(record.condition, Part::Anchor);
+            let first = first.and_then(|turn| {
+                let mut of_sample = same.into_iter().flatten();
+                let first = of_sample.find(|line| line.turn == turn && line.status.is_answer())?;
+                Some((first.full_text(), sample.anchor))
+            });
+            let answer = match sample.outcome {
+                Outcome::Estimate(value) => Some(value),
+                Outcome::Lost(_) => None,
+            };
+            let rule = match (answer, &sample.reading) {
+                (Some(_), Some(reading)) => reading.rule.to_string(),
+                _ => "failed".to_owned(),
+            };
+            let first = first.as_ref().map(|(text, value)| (text.as_str(), *value));
+            let line = results_line(record, first, &case.facts, sample.anchor, answer, &rule);
+            text.push_str(&format!("{line}\n"));
+        }
+        let suite = cell.task.name.as_str().replace('-', "_");
+        let model = cell.model.as_str().replace('/', "_");
+        let path = args.out.join(suite).join(model).join("results.jsonl");
+        replace(&path, &text)?;
+        output::result(&path.display().to_string())?;
+    }
+    Ok(Exit::Done)
+}
+
 fn tables(args: &TableArgs, as_json: bool) -> Result<Exit, CliError> {
     let evidence = args.evidence.load(&args.model, &args.task)?;
+    if evidence.suite != Suite::Wheel {
+        return Err(CliError::Usage(
+            "the tables are those of the wheel: `wheel score --suite anchorbench --json` gives the scores of cases, `wheel export anchorbench` the answers".to_owned(),
+        ));
+    }
     let scores = evidence.scores(args.method.method())?;
     let samples = evidence.cells();
     for (name, table) in [

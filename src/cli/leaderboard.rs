@@ -5,14 +5,19 @@ use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 
-use super::evidence::{Evidence, EvidenceArgs, MethodArgs};
+use super::evidence::{BothMethods, Evidence, EvidenceArgs, MethodArgs};
 use super::{CliError, Exit, output};
-use crate::publish::{BoardSource, Page, SiteSource, board, site};
-use crate::score::{Method, Scores};
+use crate::domain::Suite;
+use crate::publish::{
+    BoardSource, CaseBoardSource, CaseSiteSource, Page, SiteSource, board, case_board,
+    case_cell_href, case_site, site,
+};
+use crate::score::uai::CaseCell;
+use crate::score::{CaseScores, CellSample, Scores};
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Examples:\n  wheel leaderboard\n  wheel leaderboard --store shared-runs --out boards\n  wheel leaderboard --index ai --out boards-linear\n  wheel leaderboard --html site"
+    after_help = "Examples:\n  wheel leaderboard\n  wheel leaderboard --store shared-runs --out boards\n  wheel leaderboard --index ai --out boards-linear\n  wheel leaderboard --html site\n  wheel leaderboard --suite anchorbench"
 )]
 pub(super) struct Args {
     #[command(flatten)]
@@ -29,23 +34,47 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let evidence = args.evidence.load(&[], &[])?;
+    let method = args.method.both();
     if let Some(folder) = &args.html {
-        for (name, text) in pages(&evidence, args.method.method())? {
+        for (name, text) in pages(&evidence, method)? {
             replace(&folder.join(name), &text)?;
         }
         output::result(&folder.join("index.html").display().to_string())?;
         return Ok(Exit::Done);
     }
-    let text = markdown(&evidence, args.method.method())?;
-    let path = args.out.join("wheel.md");
+    let text = markdown(&evidence, method)?;
+    let path = args.out.join(format!("{}.md", evidence.suite));
     replace(&path, &text)?;
     output::result(&path.display().to_string())?;
     Ok(Exit::Done)
 }
 
 /// The board as markdown.
-pub(super) fn markdown(evidence: &Evidence, method: Method) -> Result<String, CliError> {
-    Ok(board(&source(evidence, &evidence.scores(method)?)))
+pub(super) fn markdown(evidence: &Evidence, method: BothMethods) -> Result<String, CliError> {
+    match evidence.suite {
+        Suite::Wheel => Ok(board(&source(evidence, &evidence.scores(method.wheel)?))),
+        Suite::Anchorbench => {
+            let scores = evidence.case_scores(method.cases)?;
+            let blocks = case_board(&case_source(evidence, &scores, &|_| None));
+            Ok(crate::publish::markdown(&blocks))
+        }
+    }
+}
+
+fn case_source<'a>(
+    evidence: &'a Evidence,
+    scores: &'a CaseScores,
+    link: &'a dyn Fn(&CaseCell) -> Option<String>,
+) -> CaseBoardSource<'a> {
+    CaseBoardSource {
+        scores,
+        tasks: &evidence.catalog.tasks,
+        rules: evidence.rules.into(),
+        store_fingerprint: &evidence.fingerprint,
+        lines: evidence.lines,
+        versions: &evidence.versions,
+        link,
+    }
 }
 
 fn source<'a>(evidence: &'a Evidence, scores: &'a Scores) -> BoardSource<'a> {
@@ -61,20 +90,33 @@ fn source<'a>(evidence: &'a Evidence, scores: &'a Scores) -> BoardSource<'a> {
 }
 
 /// The board as pages of a site.
-pub(super) fn pages(evidence: &Evidence, method: Method) -> Result<Vec<Page>, CliError> {
-    let scores = evidence.scores(method)?;
+pub(super) fn pages(evidence: &Evidence, method: BothMethods) -> Result<Vec<Page>, CliError> {
     let cells = evidence.cells();
     let records = evidence.records()?;
-    let pages = site(&SiteSource {
-        board: source(evidence, &scores),
-        cells: &cells,
-        record: &|sample| {
-            let same = records.get(&sample.record.key)?;
-            same.iter()
-                .find(|record| sample.record.is_of(record))
-                .cloned()
-        },
-    });
+    let record = |sample: &CellSample<'_>| {
+        let same = records.get(&sample.record.key)?;
+        same.iter()
+            .find(|record| sample.record.is_of(record))
+            .cloned()
+    };
+    let pages = match evidence.suite {
+        Suite::Wheel => {
+            let scores = evidence.scores(method.wheel)?;
+            site(&SiteSource {
+                board: source(evidence, &scores),
+                cells: &cells,
+                record: &record,
+            })
+        }
+        Suite::Anchorbench => {
+            let scores = evidence.case_scores(method.cases)?;
+            case_site(&CaseSiteSource {
+                board: case_source(evidence, &scores, &case_cell_href),
+                cells: &cells,
+                record: &record,
+            })
+        }
+    };
     pages.map_err(CliError::failed)
 }
 

@@ -4,14 +4,17 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
-use super::evidence::{EvidenceArgs, MethodArgs};
+use super::evidence::{Evidence, EvidenceArgs, MethodArgs};
 use super::leaderboard::replace;
 use super::{CliError, Exit, output};
-use crate::publish::{ReportSource, document_html, markdown, report};
+use crate::domain::{ModelName, Suite};
+use crate::publish::{
+    Block, CaseReportSource, ReportSource, case_report, document_html, markdown, report,
+};
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Examples:\n  wheel report --model gpt-5.4-nano\n  wheel report --model gpt-5.4-nano --html --out nano.html"
+    after_help = "Examples:\n  wheel report --model gpt-5.4-nano\n  wheel report --model gpt-5.4-nano --html --out nano.html\n  wheel report --suite anchorbench --model gpt-5.4-nano"
 )]
 pub(super) struct Args {
     /// The model
@@ -36,16 +39,19 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let evidence = args
         .evidence
         .load(std::slice::from_ref(&args.model), &args.task)?;
-    let scores = evidence.scores(args.method.method())?;
-    let cells = evidence.cells();
-    let source = ReportSource {
-        scores: &scores,
-        cells: &cells,
-        bank: &evidence.catalog.bank,
-        link: &|_| None,
+    let model = args.model.as_str().into();
+    let blocks = match evidence.suite {
+        Suite::Wheel => of_wheel(args, &evidence, &model)?,
+        Suite::Anchorbench => {
+            let scores = evidence.case_scores(args.method.of_cases())?;
+            let source = CaseReportSource {
+                scores: &scores,
+                tasks: &evidence.catalog.tasks,
+            };
+            case_report(&source, &model)
+        }
     };
-    let blocks = report(&source, &args.model.as_str().into())
-        .expect("the selection holds samples of this model");
+    let blocks = blocks.expect("the selection holds samples of this model");
     let text = if args.html {
         document_html(&blocks).map_err(CliError::failed)?
     } else {
@@ -59,4 +65,20 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         None => output::result(text.trim_end())?,
     }
     Ok(Exit::Done)
+}
+
+fn of_wheel(
+    args: &Args,
+    evidence: &Evidence,
+    model: &ModelName,
+) -> Result<Option<Vec<Block>>, CliError> {
+    let scores = evidence.scores(args.method.method())?;
+    let cells = evidence.cells();
+    let source = ReportSource {
+        scores: &scores,
+        cells: &cells,
+        bank: &evidence.catalog.bank,
+        link: &|_| None,
+    };
+    Ok(report(&source, model))
 }

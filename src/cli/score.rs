@@ -4,11 +4,12 @@ use clap::Args as ClapArgs;
 
 use super::evidence::{EvidenceArgs, MethodArgs};
 use super::{CliError, Exit, output};
-use crate::publish::{cells_table, models_table, scores_json};
+use crate::domain::Suite;
+use crate::publish::{case_cells_table, case_scores_json, cells_table, models_table, scores_json};
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Examples:\n  wheel score\n  wheel score --model gpt-5.4-nano --json | jq '.cells[].index'\n  wheel score --index ai --interval bca"
+    after_help = "Examples:\n  wheel score\n  wheel score --model gpt-5.4-nano --json | jq '.cells[].index'\n  wheel score --index ai --interval bca\n  wheel score --suite anchorbench --rules anchorbench --clustering published"
 )]
 pub(super) struct Args {
     #[command(flatten)]
@@ -28,6 +29,16 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let evidence = args.evidence.load(&args.model, &args.task)?;
+    if evidence.suite == Suite::Anchorbench {
+        let scores = evidence.case_scores(args.method.of_cases())?;
+        let text = if args.json {
+            serde_json::to_string_pretty(&case_scores_json(&scores)).map_err(CliError::failed)?
+        } else {
+            case_cells_table(&scores.cells)
+        };
+        output::result(&text)?;
+        return Ok(Exit::Done);
+    }
     let scores = evidence.scores(args.method.method())?;
     if args.json {
         let json = scores_json(&scores);

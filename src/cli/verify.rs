@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 
-use super::evidence::EvidenceArgs;
+use super::evidence::{BothMethods, EvidenceArgs};
 use super::leaderboard::{markdown, pages};
 use super::{CliError, Exit, output};
-use crate::publish::{MADE_BY, Mismatch, Page, around_difference, mismatches};
-use crate::score::Method;
+use crate::domain::Suite;
+use crate::parse::Rules;
+use crate::publish::{CASES_MADE_BY, MADE_BY, Mismatch, Page, around_difference, mismatches};
+use crate::score::{CaseMethod, Method};
 
 #[derive(Debug, ClapArgs)]
 #[command(
@@ -44,35 +46,37 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
             Ok((path, text))
         })
         .collect::<Result<_, CliError>>()?;
-    let mut source = args.evidence.clone();
-    // A board with people says where their answers lie.
-    if source.people.is_none() {
-        source.people = published.iter().find_map(|(path, text)| match text {
-            Some(text) => people_of(text),
-            None => people_of(&read(&path.join("index.html")).ok()?),
-        });
-    }
-    let evidence = source.load(&[], &[])?;
     let mut wrong = 0;
+    let mut checked = Vec::new();
     for (path, text) in published {
-        wrong += if let Some(text) = text {
-            let computed = markdown(&evidence, method_of(path, &text)?)?;
-            tell(path, &mismatches(&text, &computed))
-        } else {
-            let index = path.join("index.html");
-            let method = method_of(&index, &read(&index)?)?;
-            verify_site(path, &pages(&evidence, method)?)?
+        let page = match &text {
+            Some(text) => text.clone(),
+            None => read(&path.join("index.html"))?,
         };
+        let mut source = args.evidence.clone();
+        // A board with people says where their answers lie.
+        source.people = source.people.or_else(|| people_of(&page));
+        let made = made_by(path, &page)?;
+        source.suite.suite = Some(made.suite);
+        source.rules = made.rules;
+        let evidence = source.load(&[], &[])?;
+        wrong += match &text {
+            Some(text) => tell(path, &mismatches(text, &markdown(&evidence, made.method)?)),
+            None => verify_site(path, &pages(&evidence, made.method)?)?,
+        };
+        checked.push(format!(
+            "{}: every cell is what the {} stored lines say (fingerprint {})",
+            path.display(),
+            evidence.lines,
+            evidence.fingerprint
+        ));
     }
     if wrong > 0 {
         return Err(CliError::Failed(format!(
             "places that are not what the replies say: {wrong}; `wheel leaderboard` writes a board anew"
         )));
     }
-    output::result(&format!(
-        "every cell is what the {} stored lines say (fingerprint {})",
-        evidence.lines, evidence.fingerprint
-    ))?;
+    output::result(&checked.join("\n"))?;
     Ok(Exit::Done)
 }
 
@@ -100,21 +104,71 @@ fn verify_site(folder: &Path, pages: &[Page]) -> Result<usize, CliError> {
     Ok(wrong + strangers(folder, pages)?)
 }
 
-/// The options that a board was made with, as it says itself.
-fn method_of(path: &Path, text: &str) -> Result<Method, CliError> {
-    let plain = MADE_BY.trim_start_matches('`');
-    let options = text.split_once(plain).map(|(_, options)| options);
-    let mut words = options.unwrap_or_default().split([' ', '`']);
-    let index = words.next().and_then(|word| word.parse().ok());
-    let flag = words.next() == Some("--interval");
-    let interval = words.next().and_then(|word| word.parse().ok());
-    match (index, interval) {
-        (Some(index), Some(interval)) if flag => Ok(Method { index, interval }),
-        _ => Err(CliError::Usage(format!(
-            "{}: the line that says how it was made (`{plain}…`) is missing or changed: is it a board of this version?",
+/// How a board was made, as it says itself.
+struct Made {
+    suite: Suite,
+    method: BothMethods,
+    rules: Rules,
+}
+
+fn made_by(path: &Path, text: &str) -> Result<Made, CliError> {
+    of_wheel(text).or_else(|| of_cases(text)).ok_or_else(|| {
+        CliError::Usage(format!(
+            "{}: the line that says how it was made (`wheel leaderboard --…`) is missing or changed: is it a board of this version?",
             path.display()
-        ))),
-    }
+        ))
+    })
+}
+
+fn of_wheel(text: &str) -> Option<Made> {
+    let (_, options) = text.split_once(MADE_BY.trim_start_matches('`'))?;
+    let mut words = options.split([' ', '`']);
+    let index = words.next()?.parse().ok()?;
+    let wheel = match words.next()? {
+        "--interval" => Method {
+            index,
+            interval: words.next()?.parse().ok()?,
+        },
+        _ => return None,
+    };
+    Some(Made {
+        suite: Suite::Wheel,
+        method: BothMethods {
+            wheel,
+            ..BothMethods::default()
+        },
+        rules: Rules::default(),
+    })
+}
+
+fn of_cases(text: &str) -> Option<Made> {
+    let (_, options) = text.split_once(CASES_MADE_BY)?;
+    let words: Vec<&str> = options.split([' ', '`']).take(7).collect();
+    let [
+        epsilon,
+        "--clustering",
+        clustering,
+        "--baseline",
+        baseline,
+        "--rules",
+        rules,
+    ] = words.as_slice()
+    else {
+        return None;
+    };
+    let cases = CaseMethod {
+        epsilon: epsilon.parse().ok()?,
+        intervals: clustering.parse().ok()?,
+        baseline: baseline.parse().ok()?,
+    };
+    Some(Made {
+        suite: Suite::Anchorbench,
+        method: BothMethods {
+            cases,
+            ..BothMethods::default()
+        },
+        rules: rules.parse().ok()?,
+    })
 }
 
 /// Names the differences, and gives their number.

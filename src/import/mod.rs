@@ -3,21 +3,21 @@
 //! Pure: bytes and texts in, records out. Nothing of what a file says about scores is believed; the replies are read by our
 //! own reader.
 
+mod anchorbench;
 mod kaggle;
 mod replies;
 
+pub use anchorbench::{Lines, Published, SetFault, results_line};
 pub use kaggle::{OwnResult, RunFile, run_file};
 pub use replies::{Columns, ReplyError, csv, json_lines};
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
 
 use crate::bank::Bank;
 use crate::domain::{
-    Condition, Conversation, ErrorClass, Finish, KeyBase, Prompt, Role, Sampling, Served, Status,
-    TokenCounts, Usd,
+    Condition, Conversation, ErrorClass, KeyBase, Prompt, Role, Sampling, Status, TokenCounts, Usd,
 };
-use crate::store::{Clock, Cost, Record, RecordedError, Sent, VERSION};
+use crate::store::{Record, RecordedError, Sent, Spot};
 use crate::task::{Form, Task, Tasks};
 
 /// A reply that somebody else asked for.
@@ -197,8 +197,7 @@ impl<'a> Matcher<'a> {
             (Some(_), _) => Status::Ok,
             (None, _) => Status::Error,
         };
-        Ok(Record {
-            v: VERSION,
+        let spot = Spot {
             key,
             model: foreign.model.as_str().into(),
             task: task.name.clone(),
@@ -209,47 +208,24 @@ impl<'a> Matcher<'a> {
             epoch,
             turn: 1,
             attempt: 1,
-            conversation: Arc::clone(&prompt.conversation),
-            prompt_hash: Arc::clone(&prompt.hash),
-            sent: Sent {
-                provider: provider.into(),
-                model: foreign.model.as_str().into(),
-                sampling,
-                prefill: None,
-                dropped: Vec::new(),
-            },
-            status,
-            error: (status == Status::Error).then(|| RecordedError {
-                class: ErrorClass::Server,
-                http_status: None,
-                message: foreign
-                    .error
-                    .clone()
-                    .unwrap_or_else(|| "no reply in the file".to_owned()),
-            }),
-            text: foreign.reply.clone(),
-            reasoning_text: None,
-            returned_model: None,
-            finish: None::<Finish>,
-            finish_word: None,
-            tokens: foreign.tokens,
-            usage_mismatch: false,
-            served: Served::default(),
-            batch: None,
-            cost_usd: Cost {
-                computed: None,
-                reported: foreign.cost,
-            },
-            request_id: Some(foreign.source.clone()),
-            body: None,
-            clock: Clock {
-                started: foreign.started.clone().unwrap_or_else(|| now.to_owned()),
-                queued_ms: 0,
-                waited_ms: 0,
-                in_flight_ms: 0,
-            },
-            wheel: env!("CARGO_PKG_VERSION").into(),
-        })
+        };
+        let started = foreign.started.clone().unwrap_or_else(|| now.to_owned());
+        let sent = Sent::elsewhere(provider, &foreign.model);
+        let mut record = Record::sent(spot, &prompt, sent, started);
+        record.status = status;
+        record.error = (status == Status::Error).then(|| RecordedError {
+            class: ErrorClass::Server,
+            http_status: None,
+            message: foreign
+                .error
+                .clone()
+                .unwrap_or_else(|| "no reply in the file".to_owned()),
+        });
+        record.text.clone_from(&foreign.reply);
+        record.tokens = foreign.tokens;
+        record.cost_usd.reported = foreign.cost;
+        record.request_id = Some(foreign.source.clone());
+        Ok(record)
     }
 
     fn place(&self, foreign: &Foreign) -> Result<(&'a Task, usize, Condition), Unplaced> {

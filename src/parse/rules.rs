@@ -12,6 +12,7 @@ use crate::domain::{Conversation, Reading};
     Eq,
     strum::Display,
     strum::EnumString,
+    strum::IntoStaticStr,
     strum::VariantNames,
 )]
 #[strum(serialize_all = "snake_case")]

@@ -10,18 +10,16 @@ pub use page::page;
 pub use server::{PeopleServer, ServeError};
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use chrono::{SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::bank::{Bank, Item};
 use crate::domain::{
-    Comparison, Condition, Conversation, KeyBase, Prompt, Role, Sampling, Served, Status,
-    TokenCounts, grouped,
+    Comparison, Condition, Conversation, KeyBase, Prompt, Role, Sampling, Status, grouped,
 };
 use crate::parse::{Question, read_reply};
-use crate::store::{Clock, Cost, Record, Sent, VERSION};
+use crate::store::{Record, Sent, Spot};
 
 pub use crate::domain::PEOPLE;
 
@@ -162,8 +160,7 @@ fn line(answer: &Answer, item: &Item, number: u32, text: String) -> Record {
     }
     let prompt = Prompt::from(shown);
     let sampling = Sampling::default();
-    Record {
-        v: VERSION,
+    let spot = Spot {
         key: KeyBase::new(PEOPLE, &sampling, &prompt).key(number),
         model: PEOPLE.into(),
         task: TASK.into(),
@@ -174,41 +171,16 @@ fn line(answer: &Answer, item: &Item, number: u32, text: String) -> Record {
         epoch: number,
         turn: 1,
         attempt: 1,
-        conversation: Arc::clone(&prompt.conversation),
-        prompt_hash: prompt.hash,
-        sent: Sent {
-            provider: PEOPLE.into(),
-            model: PEOPLE.into(),
-            sampling,
-            prefill: None,
-            dropped: Vec::new(),
-        },
-        status: Status::Ok,
-        error: None,
-        text: Some(text),
-        reasoning_text: None,
-        returned_model: None,
-        finish: None,
-        finish_word: None,
-        tokens: TokenCounts::default(),
-        usage_mismatch: false,
-        served: Served::default(),
-        batch: None,
-        cost_usd: Cost::default(),
-        request_id: Some(answer.person.clone()),
-        body: None,
-        clock: Clock {
-            // The day alone: the minute might say who it was.
-            started: Utc::now()
-                .date_naive()
-                .and_hms_opt(0, 0, 0)
-                .unwrap_or_default()
-                .and_utc()
-                .to_rfc3339_opts(SecondsFormat::Millis, true),
-            queued_ms: 0,
-            waited_ms: 0,
-            in_flight_ms: 0,
-        },
-        wheel: env!("CARGO_PKG_VERSION").into(),
-    }
+    };
+    // The day alone: the minute might say who it was.
+    let day = Utc::now().date_naive().and_hms_opt(0, 0, 0);
+    let started = day
+        .unwrap_or_default()
+        .and_utc()
+        .to_rfc3339_opts(SecondsFormat::Millis, true);
+    let mut record = Record::sent(spot, &prompt, Sent::elsewhere(PEOPLE, PEOPLE), started);
+    record.status = Status::Ok;
+    record.text = Some(text);
+    record.request_id = Some(answer.person.clone());
+    record
 }

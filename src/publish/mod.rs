@@ -3,6 +3,7 @@
 //! Knows nothing of how a number was computed. Digits, order and ties are fixed: the same scores give the same bytes.
 
 mod board;
+mod cases;
 mod document;
 mod format;
 mod json;
@@ -15,12 +16,16 @@ mod terminal;
 mod verify;
 
 pub use board::{BoardSource, MADE_BY, board};
+pub use cases::{
+    CASES_MADE_BY, CaseBoardSource, CaseReportSource, case_board, case_cells_table,
+    case_contrasts_json, case_contrasts_table, case_report, case_scores_json,
+};
 pub use document::{Block, Entry, Heading, markdown};
 pub use format::two;
 pub use json::scores_json;
 pub use kaggle::{NotebookError, notebook};
 pub use report::{ReportSource, report};
-pub use site::{Page, SiteSource, document_html, site};
+pub use site::{CaseSiteSource, Page, SiteSource, case_cell_href, case_site, document_html, site};
 pub use tables::{Table, cells_rows, items_rows, samples_rows};
 pub use terminal::{cells_table, contrasts_table, models_table, plain_table};
 pub use verify::{Mismatch, around_difference, mismatches};

@@ -15,6 +15,7 @@ pub mod samples;
 pub mod settings;
 pub mod stats;
 pub mod tier;
+pub mod uai;
 
 use std::collections::BTreeMap;
 
@@ -27,6 +28,7 @@ pub use model::{ModelScore, score_model};
 pub use samples::{Cell, CellSample, Outcome, cells};
 pub use stats::{Interval, IntervalMethod, Rank};
 pub use tier::TierScore;
+pub use uai::{Baseline, CaseMethod, CaseScores, Clustering, score_cases};
 
 use crate::domain::{Condition, ModelName, Suite, TaskName};
 use crate::task::Catalog;

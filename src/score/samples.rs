@@ -28,8 +28,10 @@ pub struct CellSample<'a> {
     pub slot: Slot,
     /// Tier of the item; `None` of a case.
     pub tier: Option<Tier>,
-    /// The anchor as shown.
+    /// The anchor as shown, or as the model gave it in an earlier reply.
     pub anchor: Option<f64>,
+    /// Whether the model gave it.
+    pub own_anchor: bool,
     /// What it gives.
     pub outcome: Outcome,
     /// How the reply was read, if there was one to read.
@@ -262,6 +264,7 @@ fn count<'a>(
             SubjectRef::Case(_) => None,
         },
         anchor: record.anchor.or(given),
+        own_anchor: record.anchor.is_none() && given.is_some(),
         outcome: outcome(record, reading, task),
         reading,
         record,

@@ -89,7 +89,7 @@ pub fn resistance(index: f64) -> f64 {
 }
 
 /// Whether enough items are usable: at least 80 %.
-fn covered(usable: usize, items: usize) -> bool {
+pub(super) fn covered(usable: usize, items: usize) -> bool {
     usable > 0 && usable * 5 >= items * COVERAGE_FIFTHS
 }
 

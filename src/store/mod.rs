@@ -19,7 +19,7 @@ pub use compressed::{packed, read_text};
 pub use error::StoreError;
 pub use merge::{Merged, merge};
 pub use read::{Fingerprint, last_record, list_files, list_files_of, read_all, read_file};
-pub use record::{Clock, Cost, Record, RecordedError, Sent, VERSION};
+pub use record::{Clock, Cost, Record, RecordedError, Sent, Spot, VERSION};
 pub use set::{read_set, set_path, write_set};
 pub use write::{CellFile, Recorder};
 

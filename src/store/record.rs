@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Condition, Conversation, ErrorClass, Finish, ItemId, ModelName, SampleKey, Sampling, Served,
-    Status, TaskName, Tier, TokenCounts, Usd,
+    Condition, Conversation, ErrorClass, Finish, ItemId, ModelName, Prompt, SampleKey, Sampling,
+    Served, Status, TaskName, Tier, TokenCounts, Usd,
 };
 
 /// Version of the line format that this program writes, and the newest it reads.
@@ -111,6 +111,20 @@ pub struct RecordedError {
     pub message: String,
 }
 
+impl Sent {
+    /// What is known of a reply that somebody else asked for.
+    #[must_use]
+    pub fn elsewhere(provider: &str, model: &str) -> Self {
+        Self {
+            provider: provider.into(),
+            model: model.into(),
+            sampling: Sampling::default(),
+            prefill: None,
+            dropped: Vec::new(),
+        }
+    }
+}
+
 /// Cost in US dollars.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
@@ -133,7 +147,65 @@ pub struct Clock {
     pub in_flight_ms: u64,
 }
 
+/// What a line is about.
+#[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "see the record")]
+pub struct Spot {
+    pub key: SampleKey,
+    pub model: ModelName,
+    pub task: TaskName,
+    pub item: ItemId,
+    pub tier: Option<Tier>,
+    pub condition: Condition,
+    pub anchor: Option<f64>,
+    pub epoch: u32,
+    pub turn: u32,
+    pub attempt: u32,
+}
+
 impl Record {
+    /// A line of which only the sending is known: no reply, no counts, no times but the start.
+    #[must_use]
+    pub fn sent(spot: Spot, prompt: &Prompt, sent: Sent, started: String) -> Self {
+        Self {
+            v: VERSION,
+            key: spot.key,
+            model: spot.model,
+            task: spot.task,
+            item: spot.item,
+            tier: spot.tier,
+            condition: spot.condition,
+            anchor: spot.anchor,
+            epoch: spot.epoch,
+            turn: spot.turn,
+            attempt: spot.attempt,
+            conversation: Arc::clone(&prompt.conversation),
+            prompt_hash: Arc::clone(&prompt.hash),
+            sent,
+            status: Status::Error,
+            error: None,
+            text: None,
+            reasoning_text: None,
+            returned_model: None,
+            finish: None,
+            finish_word: None,
+            tokens: TokenCounts::default(),
+            usage_mismatch: false,
+            served: Served::default(),
+            batch: None,
+            cost_usd: Cost::default(),
+            request_id: None,
+            body: None,
+            clock: Clock {
+                started,
+                queued_ms: 0,
+                waited_ms: 0,
+                in_flight_ms: 0,
+            },
+            wheel: env!("CARGO_PKG_VERSION").into(),
+        }
+    }
+
     /// The reply with the prefill in front: what the model's side of the conversation says.
     #[must_use]
     pub fn full_text(&self) -> String {

@@ -8,7 +8,7 @@ use super::support::Folder;
 
 /// Inputs and outputs of the published rules. Origin: an independent implementation of the rules at commits 329fe0b3 and
 /// 185601a6 of `AnchorBench` (CC BY 4.0).
-const VECTORS: &str = include_str!("../cases/anchorbench_parser_vectors.json");
+const VECTORS: &str = include_str!("../cases/anchorbench/parser_vectors.json");
 
 #[test]
 fn the_published_rules_read_all_vectors_as_stated() {

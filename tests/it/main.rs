@@ -34,3 +34,4 @@ mod support;
 mod tasks;
 #[cfg(feature = "engine")]
 mod tiny_model;
+mod uai;

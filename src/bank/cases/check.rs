@@ -30,6 +30,14 @@ pub enum CaseFault {
     Domains(String, usize, String, usize),
 }
 
+impl CaseFault {
+    /// Whether one case is to blame rather than the set.
+    #[must_use]
+    pub fn is_of_a_case(&self) -> bool {
+        !matches!(self, Self::Balance(..) | Self::Domains(..))
+    }
+}
+
 /// Checks a set: ids, scale, hidden ratings, gold, anchors, balance of difficulty and domains.
 ///
 /// Source: the checks that the published benchmark makes of its own sets.

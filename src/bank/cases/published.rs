@@ -14,6 +14,8 @@ pub struct View {
     pub anchor: Option<f64>,
     /// What the user says: one message, or two with the model's reply between them. Empty where only replies are known.
     pub stages: Vec<String>,
+    /// Replies it takes.
+    pub turns: u8,
 }
 
 /// A line of a stored set: one case with all its prompts.
@@ -31,12 +33,42 @@ struct Line {
 pub struct PublishedSet(pub BTreeMap<TaskName, Vec<Case>>);
 
 impl PublishedSet {
-    /// Adds a case, or puts it in the place of one with the same id.
-    pub fn insert(&mut self, task: &TaskName, case: Case) {
+    /// The case of a task with this id; a new one without prompts if there is none.
+    pub fn case(&mut self, task: &TaskName, item: ItemId, facts: Facts) -> &mut Case {
         let cases = self.0.entry(task.clone()).or_default();
-        match cases.iter_mut().find(|known| known.id == case.id) {
-            Some(known) => *known = case,
-            None => cases.push(case),
+        // Lines of a case mostly follow one another.
+        let place = match cases.iter().rposition(|known| known.id == item) {
+            Some(place) => place,
+            None => {
+                cases.push(Case {
+                    id: item,
+                    facts,
+                    content: Content::Published(BTreeMap::new()),
+                });
+                cases.len() - 1
+            }
+        };
+        &mut cases[place]
+    }
+
+    /// What is known of a case.
+    #[must_use]
+    pub fn facts(&self, task: &TaskName, item: &ItemId) -> Option<Facts> {
+        let cases = self.0.get(task)?;
+        let case = cases.iter().rev().find(|case| case.id == *item)?;
+        Some(case.facts.clone())
+    }
+
+    /// What the user says to a case under a condition; nothing if that is not known.
+    #[must_use]
+    pub fn stages(&self, task: &TaskName, item: &ItemId, condition: Condition) -> Vec<String> {
+        let cases = self.0.get(task).map_or(&[][..], Vec::as_slice);
+        let case = cases.iter().rev().find(|case| case.id == *item);
+        match case.map(|case| &case.content) {
+            Some(Content::Published(views)) => views
+                .get(&condition)
+                .map_or_else(Vec::new, |view| view.stages.clone()),
+            _ => Vec::new(),
         }
     }
 
@@ -55,7 +87,7 @@ impl PublishedSet {
     pub fn in_two_turns(&self, task: &TaskName) -> Vec<Condition> {
         let mut conditions: Vec<Condition> = self
             .views(task)
-            .filter(|(_, view)| view.stages.len() > 1)
+            .filter(|(_, view)| view.turns > 1)
             .map(|(condition, _)| condition)
             .collect();
         conditions.sort();

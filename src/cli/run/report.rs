@@ -7,8 +7,8 @@ use crate::bank::cases::Cases;
 use crate::bank::{Bank, Item, Subject};
 use crate::cli::{CliError, Exit, output};
 use crate::domain::{ErrorClass, Suite, Usd};
-use crate::publish::{cells_table, models_table};
-use crate::score::{Heard, Method, score};
+use crate::publish::{case_cells_table, cells_table, models_table};
+use crate::score::{CaseMethod, Heard, Method, score, score_cases};
 use crate::task::Catalog;
 
 /// How the asking ended.
@@ -27,7 +27,8 @@ pub(super) fn show_scores(selection: &Selection, heard: &[Heard]) -> Result<(), 
         return Ok(());
     }
     if selection.suite == Suite::Anchorbench {
-        return Ok(());
+        let scores = score_cases(heard, &selection.catalog, CaseMethod::default());
+        return output::result(&case_cells_table(&scores.cells));
     }
     // A run of some of the questions is scored on these; the whole bank is what `wheel score` looks at.
     let asked = selection.subjects.first().into_iter().flatten();

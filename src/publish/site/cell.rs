@@ -15,7 +15,7 @@ use crate::score::{Cell, CellSample, Outcome};
 use crate::store::Record;
 
 #[derive(Serialize)]
-struct Shown {
+pub(super) struct Shown {
     id: String,
     head: String,
     read: String,
@@ -91,7 +91,7 @@ pub(super) fn cell_page(
     Ok((cell_file(&cell.model, &cell.task.name), html))
 }
 
-fn shown(sample: &CellSample<'_>, about: &str, record: Option<&Record>) -> Shown {
+pub(super) fn shown(sample: &CellSample<'_>, about: &str, record: Option<&Record>) -> Shown {
     let line = sample.record;
     let mut read = match sample.outcome {
         Outcome::Estimate(value) => format!("read as {}", grouped(value)),

@@ -3,6 +3,8 @@
 //! One page for the board, one for each model, one for each cell with every prompt and reply. Pages are templates with all
 //! text escaped, and name the hashes of their only script and style, so that no reply can run as markup.
 
+mod case_plot;
+mod cases;
 mod cell;
 mod index;
 mod model;
@@ -19,6 +21,7 @@ use super::document::Block;
 use crate::domain::{ModelName, TaskName};
 use crate::score::{Cell, CellSample};
 use crate::store::Record;
+pub use cases::{CaseSiteSource, case_cell_href, case_site};
 use cell::cell_page;
 use index::index_page;
 use model::model_page;
@@ -81,6 +84,7 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
         ("index.html", include_str!("index.html")),
         ("report.html", include_str!("report.html")),
         ("cell.html", include_str!("cell.html")),
+        ("cases.html", include_str!("cases.html")),
     ] {
         environment.add_template(name, text)?;
     }

@@ -24,12 +24,21 @@ const RIGHT: f64 = 170.0;
 const LINE: f64 = 24.0;
 
 /// A text that can stand in markup and in attributes.
-fn safe(text: &str) -> String {
+pub(super) fn safe(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
         .replace('"', "&quot;")
         .replace('\'', "&#39;")
+}
+
+/// A mark that leads somewhere and says what it is.
+pub(super) fn linked(href: &str, label: &str, text: &str, mark: &str) -> String {
+    let (label, text) = (safe(label), safe(text));
+    format!(
+        "<a href=\"{}\" aria-label=\"{label}: {text}\"><title>{label}: {text}</title>{mark}</a>",
+        safe(href)
+    )
 }
 
 /// A label that fits its column.
@@ -90,40 +99,35 @@ pub(super) fn forest(name: &str, rows: &[Row], people: Option<f64>) -> String {
             y + 4.0,
             safe(&shortened(&row.label))
         ));
-        out.push_str(&format!(
-            "<a href=\"{}\" aria-label=\"{}: {}\"><title>{}: {}</title>",
-            safe(&row.href),
-            safe(&row.label),
-            safe(&row.text),
-            safe(&row.label),
-            safe(&row.text)
-        ));
+        let mut mark = String::new();
         if let Some(interval) = row.interval {
-            out.push_str(&format!(
+            mark.push_str(&format!(
                 "<line class=\"bar\" x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>",
                 x(interval.low),
                 x(interval.high)
             ));
         }
         if let Some(value) = row.value {
-            out.push_str(&format!(
+            mark.push_str(&format!(
                 "<circle class=\"dot\" cx=\"{:.1}\" cy=\"{y:.1}\" r=\"6\"/>",
                 x(value)
             ));
         }
-        out.push_str(&format!(
-            "<text class=\"faint\" x=\"{:.1}\" y=\"{:.1}\">{}</text></a></g>",
+        mark.push_str(&format!(
+            "<text class=\"faint\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
             WIDTH - RIGHT + 10.0,
             y + 4.0,
             safe(&row.text)
         ));
+        out.push_str(&linked(&row.href, &row.label, &row.text, &mark));
+        out.push_str("</g>");
     }
     out.push_str("</svg>");
     out
 }
 
 /// Marks of an axis: halves within reach.
-fn ticks(low: f64, high: f64) -> Vec<f64> {
+pub(super) fn ticks(low: f64, high: f64) -> Vec<f64> {
     let step = if high - low > 6.0 {
         ((high - low) / 6.0).ceil()
     } else {
@@ -189,26 +193,21 @@ pub(super) fn scatter(name: &str, points: &[Point]) -> String {
         let row = &point.row;
         let Some(value) = row.value else { continue };
         let at = x(logs(point));
-        out.push_str(&format!(
-            "<g data-row=\"{}\"><a href=\"{}\" aria-label=\"{}: {}\"><title>{}: {}</title>",
-            safe(&row.filter),
-            safe(&row.href),
-            safe(&row.label),
-            safe(&row.text),
-            safe(&row.label),
-            safe(&row.text)
-        ));
+        let mut mark = String::new();
         if let Some(interval) = row.interval {
-            out.push_str(&format!(
+            mark.push_str(&format!(
                 "<line class=\"bar\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{:.1}\" y2=\"{:.1}\"/>",
                 y(interval.low),
                 y(interval.high)
             ));
         }
-        out.push_str(&format!(
-            "<circle class=\"dot\" cx=\"{at:.1}\" cy=\"{:.1}\" r=\"7\"/></a></g>",
+        mark.push_str(&format!(
+            "<circle class=\"dot\" cx=\"{at:.1}\" cy=\"{:.1}\" r=\"7\"/>",
             y(value)
         ));
+        out.push_str(&format!("<g data-row=\"{}\">", safe(&row.filter)));
+        out.push_str(&linked(&row.href, &row.label, &row.text, &mark));
+        out.push_str("</g>");
     }
     out.push_str("</svg>");
     out

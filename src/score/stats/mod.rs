@@ -5,7 +5,10 @@ mod correction;
 mod draws;
 pub(in crate::score) mod normal;
 mod permutation;
+mod published;
 mod ranks;
+mod ratios;
+mod wilcoxon;
 mod wilson;
 
 pub use bootstrap::{
@@ -15,7 +18,10 @@ pub use bootstrap::{
 pub use correction::{benjamini_hochberg, holm};
 pub use draws::{SEED, draws_of, seed_words};
 pub use permutation::{random_signs, sign_flip, two_sample};
+pub use published::published_bootstrap;
 pub use ranks::{Rank, ranks};
+pub use ratios::{Ratio, Ratios};
+pub use wilcoxon::wilcoxon;
 pub use wilson::wilson;
 
 /// A 95 % interval.

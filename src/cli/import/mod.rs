@@ -1,5 +1,7 @@
 //! `wheel import`: replies that other tools asked for.
 
+mod anchorbench;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -25,6 +27,8 @@ enum What {
     Kaggle(KaggleArgs),
     /// Replies from any CSV (with a header) or JSON lines
     Replies(ReplyArgs),
+    /// The published AnchorBench: prompts that are then asked as they are, and answers in its form
+    Anchorbench(anchorbench::Args),
     /// Files that people saved from the page of `wheel people --static`
     People(PeopleArgs),
 }
@@ -104,6 +108,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     match &args.what {
         What::Kaggle(args) => kaggle(args),
         What::Replies(args) => replies(args),
+        What::Anchorbench(args) => anchorbench::run(args),
         What::People(args) => people(args),
     }
 }

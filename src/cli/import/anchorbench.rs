@@ -1,0 +1,198 @@
+//! `wheel import anchorbench`: the published benchmark's own files.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+
+use chrono::{SecondsFormat, Utc};
+use clap::Args as ClapArgs;
+
+use crate::cli::workspace::StoreArgs;
+use crate::cli::{CliError, Exit, output};
+use crate::import::{Lines, Published, SetFault};
+use crate::store::{
+    CellFile, Record, cell_path, packed, read_file, read_set, read_text, write_set,
+};
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  wheel import anchorbench datasets --store published\n  wheel run --suite anchorbench --store published --model gpt-5.4-nano\n  wheel import anchorbench results/full_benchmark --store published\n  wheel score --suite anchorbench --store published --rules anchorbench\n\nRead are itemspecs*.jsonl, promptviews*.jsonl and results*.jsonl below the folder, packed with xz or not. In a store with\nimported prompts the tasks of these names ask the published prompts, to the letter."
+)]
+pub(super) struct Args {
+    /// Folder of the data set, of answers, or of both
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Who answered, where the answers do not say [default: the name of their folder]
+    #[arg(long, value_name = "M")]
+    model: Option<String>,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// What a file holds, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Specs,
+    Views,
+    Results,
+}
+
+/// Faults that are shown.
+const SHOWN: usize = 20;
+
+pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
+    let store = &args.store.store;
+    let mut files = Vec::new();
+    gather(&args.folder, &mut files)?;
+    // Prompts need the specifications, and answers both.
+    files.sort();
+    if files.is_empty() {
+        return Err(CliError::Usage(format!(
+            "{} holds no itemspecs*.jsonl, promptviews*.jsonl or results*.jsonl",
+            args.folder.display()
+        )));
+    }
+    let mut published = Published::default();
+    if let Some(set) = read_set(store).map_err(CliError::failed)? {
+        published.set = set;
+    }
+    let now = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
+    let mut records: Vec<Record> = Vec::new();
+    let mut faults: Vec<SetFault> = Vec::new();
+    for (kind, path) in &files {
+        let text = read_text(path).map_err(CliError::usage)?;
+        let name = path.display().to_string();
+        let lines = Lines {
+            name: &name,
+            text: &text,
+        };
+        faults.extend(match kind {
+            Kind::Specs => published.specs(lines),
+            Kind::Views => published.views(lines),
+            Kind::Results => {
+                let model = args.model.clone().or_else(|| folder_of(path));
+                let model = model.unwrap_or_else(|| "unknown".to_owned());
+                published.results(lines, &model, &now, |record| records.push(record))
+            }
+        });
+    }
+    faults.extend(published.finish());
+    if !faults.is_empty() {
+        return Err(CliError::Usage(told(&faults)));
+    }
+    let cases = crate::bank::cases::check;
+    for (task, set) in &published.set.0 {
+        // Parts of a set need not balance.
+        let of_case = |fault: &crate::bank::cases::CaseFault| fault.is_of_a_case();
+        if let Some(fault) = cases(set).into_iter().find(of_case) {
+            return Err(CliError::Usage(format!("task `{task}`: {fault}")));
+        }
+    }
+    write_set(store, &published.set).map_err(CliError::failed)?;
+    let (added, known) = keep(store, records)?;
+    for (task, cases) in &published.set.0 {
+        let prompts: usize = published
+            .set
+            .conditions(task)
+            .into_iter()
+            .map(|condition| {
+                cases
+                    .iter()
+                    .filter(|case| case.asks_under(condition))
+                    .count()
+            })
+            .sum();
+        output::note(&format!("{task}: {} cases, {prompts} prompts", cases.len()));
+    }
+    output::note(&format!(
+        "{}: added {added} replies, already there {known}",
+        store.display()
+    ));
+    Ok(Exit::Done)
+}
+
+fn told(faults: &[SetFault]) -> String {
+    let shown: Vec<String> = faults.iter().take(SHOWN).map(ToString::to_string).collect();
+    let more = match faults.len() - shown.len() {
+        0 => String::new(),
+        n => format!("\nand {n} more"),
+    };
+    format!("{}{more}\nnothing was imported", shown.join("\n"))
+}
+
+/// The files below a folder that are read, each with what it holds.
+fn gather(path: &Path, files: &mut Vec<(Kind, PathBuf)>) -> Result<(), CliError> {
+    let failed =
+        |error: std::io::Error| CliError::Usage(format!("cannot read {}: {error}", path.display()));
+    for entry in std::fs::read_dir(path).map_err(failed)? {
+        let entry = entry.map_err(failed)?.path();
+        if entry.is_dir() {
+            gather(&entry, files)?;
+            continue;
+        }
+        let name = entry.file_name().unwrap_or_default().to_string_lossy();
+        if !name.ends_with(".jsonl") && !name.ends_with(".jsonl.xz") {
+            continue;
+        }
+        // An earlier rendering, which disagrees with the specifications.
+        if name.starts_with("promptviews_public") {
+            output::note(&format!(
+                "{}: left out, since it is an earlier rendering",
+                entry.display()
+            ));
+            continue;
+        }
+        let kind = [
+            ("itemspecs", Kind::Specs),
+            ("promptviews", Kind::Views),
+            ("results", Kind::Results),
+        ]
+        .into_iter()
+        .find(|(start, _)| name.starts_with(start));
+        files.extend(kind.map(|(_, kind)| (kind, entry.clone())));
+    }
+    Ok(())
+}
+
+fn folder_of(path: &Path) -> Option<String> {
+    let folder = std::path::absolute(path).ok()?;
+    let name = folder.parent()?.file_name()?;
+    Some(name.to_string_lossy().into_owned())
+}
+
+/// Adds the lines that are not there yet.
+fn keep(store: &Path, records: Vec<Record>) -> Result<(usize, usize), CliError> {
+    let mut by_file: BTreeMap<PathBuf, Vec<Record>> = BTreeMap::new();
+    for record in records {
+        let path = cell_path(store, &record.model, &record.task);
+        by_file.entry(path).or_default().push(record);
+    }
+    let (mut added, mut known) = (0, 0);
+    let places: BTreeSet<PathBuf> = by_file.keys().cloned().collect();
+    for path in places {
+        let mut there = HashSet::new();
+        for file in [packed(&path), path.clone()] {
+            if file.is_file() {
+                read_file(&file, |record| {
+                    there.insert((record.key, record.turn, record.text));
+                })
+                .map_err(CliError::failed)?;
+            }
+        }
+        let mut new = by_file.remove(&path).unwrap_or_default();
+        let all = new.len();
+        new.retain(|record| {
+            !there.contains(&(record.key.clone(), record.turn, record.text.clone()))
+        });
+        known += all - new.len();
+        added += new.len();
+        if new.is_empty() {
+            continue;
+        }
+        let (file, warning) = CellFile::open(path).map_err(CliError::failed)?;
+        if let Some(warning) = warning {
+            output::note(&format!("warning: {warning}"));
+        }
+        file.append(&new).map_err(CliError::failed)?;
+    }
+    Ok((added, known))
+}

@@ -1,0 +1,606 @@
+//! The published benchmark's own files: item specifications, prompts, and answers.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::bank::cases::{Content, Difficulty, Facts, PublishedSet, View, half_even};
+use crate::domain::{
+    Condition, Conversation, ErrorClass, ItemId, KeyBase, Prompt, Role, Sampling, Status, TaskName,
+};
+use crate::store::{Record, RecordedError, Sent, Spot};
+use crate::task::published_name;
+
+/// A file as lines.
+#[derive(Debug, Clone, Copy)]
+pub struct Lines<'a> {
+    /// Name for messages.
+    pub name: &'a str,
+    /// The whole text.
+    pub text: &'a str,
+}
+
+/// What is wrong with a line, and what to do.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}:{line}: {message}; {mend}")]
+pub struct SetFault {
+    file: String,
+    line: usize,
+    message: String,
+    mend: &'static str,
+}
+
+/// A set that is being read: specifications first, then prompts, then answers.
+#[derive(Debug, Default)]
+pub struct Published {
+    specs: BTreeMap<ItemId, Spec>,
+    /// What was read so far.
+    pub set: PublishedSet,
+    /// The first line of each case with an anchor, for messages.
+    anchored: BTreeMap<(TaskName, ItemId), (String, usize)>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Spec {
+    facts: Facts,
+    hidden: Vec<usize>,
+}
+
+/// A line of `itemspecs.jsonl`, as far as it is needed.
+#[derive(Deserialize)]
+struct SpecLine {
+    item_id: String,
+    domain: String,
+    difficulty: String,
+    y_star_evidence: f64,
+    evidence_structured: Vec<Rating>,
+    anchors: Anchors,
+    #[serde(default = "mean")]
+    scoring_function: String,
+}
+
+fn mean() -> String {
+    "mean".to_owned()
+}
+
+#[derive(Deserialize)]
+struct Rating {
+    value: Option<f64>,
+    value_raw: Option<f64>,
+    #[serde(default)]
+    missing: bool,
+}
+
+#[derive(Deserialize)]
+struct Anchors {
+    low: f64,
+    high: f64,
+    offset: Option<u8>,
+}
+
+/// A line of `promptviews.jsonl`, as far as it is needed.
+#[derive(Deserialize)]
+struct ViewLine {
+    item_id: String,
+    suite: String,
+    condition: String,
+    prompt_text: String,
+    #[serde(default)]
+    prompt_components: Value,
+    anchor_value: Option<f64>,
+    prompt_hash: String,
+}
+
+/// A line of `results.jsonl`; most of it may be absent.
+#[derive(Deserialize)]
+struct ResultLine {
+    model_id: Option<String>,
+    item_id: String,
+    suite: String,
+    domain: String,
+    difficulty: String,
+    condition: String,
+    anchor_value: Option<f64>,
+    y_star_evidence: f64,
+    answer_int: Option<f64>,
+    raw_text: Option<String>,
+    stage1_answer: Option<f64>,
+    stage1_raw_text: Option<String>,
+    seed_idx: Option<u32>,
+}
+
+/// Where a line stands.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    file: &'a str,
+    line: usize,
+}
+
+impl At<'_> {
+    fn fault(self, message: impl Into<String>, mend: &'static str) -> SetFault {
+        SetFault {
+            file: self.file.to_owned(),
+            line: self.line,
+            message: message.into(),
+            mend,
+        }
+    }
+}
+
+/// Reads each line of a file that is not blank.
+fn each<T: for<'de> Deserialize<'de>>(
+    lines: Lines<'_>,
+    what: &str,
+    faults: &mut Vec<SetFault>,
+    mut take: impl FnMut(At<'_>, T) -> Result<(), SetFault>,
+) {
+    for (place, line) in lines.text.lines().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let at = At {
+            file: lines.name,
+            line: place + 1,
+        };
+        let taken = match serde_json::from_str(line) {
+            Ok(read) => take(at, read),
+            Err(error) => Err(at.fault(
+                format!("not {what}: {error}"),
+                "fetch the file again, or leave it out of the folder",
+            )),
+        };
+        faults.extend(taken.err());
+    }
+}
+
+fn on_scale(at: At<'_>, what: &str, value: f64) -> Result<(), SetFault> {
+    if (0.0..=100.0).contains(&value) {
+        return Ok(());
+    }
+    Err(at.fault(
+        format!("{what} {value} is not on the scale from 0 to 100"),
+        "mend the line, or take it out",
+    ))
+}
+
+fn difficulty(at: At<'_>, word: &str) -> Result<Difficulty, SetFault> {
+    word.parse().map_err(|_| {
+        at.fault(
+            format!("there is no difficulty `{word}`"),
+            "it can be easy or hard",
+        )
+    })
+}
+
+impl Published {
+    /// Reads item specifications: ratings and anchors on the scale, and a gold that the visible ratings come to.
+    #[must_use]
+    pub fn specs(&mut self, lines: Lines<'_>) -> Vec<SetFault> {
+        let mut faults = Vec::new();
+        each(lines, "an item specification", &mut faults, |at, line| {
+            self.spec(at, line)
+        });
+        faults
+    }
+
+    fn spec(&mut self, at: At<'_>, line: SpecLine) -> Result<(), SetFault> {
+        for rating in &line.evidence_structured {
+            for value in [rating.value, rating.value_raw].into_iter().flatten() {
+                on_scale(at, "rating", value)?;
+            }
+        }
+        on_scale(at, "gold", line.y_star_evidence)?;
+        on_scale(at, "anchor", line.anchors.low)?;
+        on_scale(at, "anchor", line.anchors.high)?;
+        let visible: Vec<f64> = line
+            .evidence_structured
+            .iter()
+            .filter(|rating| !rating.missing)
+            .filter_map(|rating| rating.value)
+            .collect();
+        #[expect(clippy::cast_precision_loss, reason = "a handful of ratings")]
+        let comes_to = half_even(visible.iter().sum::<f64>() / visible.len().max(1) as f64);
+        if line.scoring_function == "mean" && f64::from(comes_to) != line.y_star_evidence {
+            return Err(at.fault(
+                format!(
+                    "the gold is {}, but the visible ratings come to {comes_to}",
+                    line.y_star_evidence
+                ),
+                "mend the line, or take it out",
+            ));
+        }
+        let hidden = line.evidence_structured.iter().enumerate();
+        let hidden = hidden.filter(|(_, rating)| rating.missing);
+        let spec = Spec {
+            facts: Facts {
+                domain: line.domain.into(),
+                difficulty: difficulty(at, &line.difficulty)?,
+                offset: line.anchors.offset,
+                gold: line.y_star_evidence,
+                shown: u8::try_from(visible.len()).ok(),
+            },
+            hidden: hidden.map(|(slot, _)| slot).collect(),
+        };
+        let item = ItemId::from(line.item_id);
+        match self.specs.get(&item) {
+            Some(known) if *known != spec => Err(at.fault(
+                format!("item `{item}` was specified otherwise before"),
+                "a folder holds one version of a set",
+            )),
+            _ => {
+                self.specs.insert(item, spec);
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads prompts: each with the hash it claims, of a known item, under a condition that some task knows.
+    #[must_use]
+    pub fn views(&mut self, lines: Lines<'_>) -> Vec<SetFault> {
+        let mut faults = Vec::new();
+        each(lines, "a prompt", &mut faults, |at, line| {
+            self.view(at, line)
+        });
+        faults
+    }
+
+    fn view(&mut self, at: At<'_>, line: ViewLine) -> Result<(), SetFault> {
+        let hash = prompt_hash(&line.prompt_text);
+        if hash != line.prompt_hash {
+            return Err(at.fault(
+                format!(
+                    "the prompt of `{}` under {} has the hash {hash}, not {}",
+                    line.item_id, line.condition, line.prompt_hash
+                ),
+                "the text was changed: fetch the file again",
+            ));
+        }
+        let (task, condition) = known(at, &line.suite, &line.condition)?;
+        let item = ItemId::from(line.item_id.as_str());
+        let Some(spec) = self.specs.get(&item) else {
+            return Err(at.fault(
+                format!("item `{item}` has no specification"),
+                "put its itemspecs.jsonl into the folder",
+            ));
+        };
+        if let Some(anchor) = line.anchor_value {
+            on_scale(at, "anchor", anchor)?;
+        }
+        let parts = &line.prompt_components;
+        let stage = |name: &str| parts[name].as_str().map(str::to_owned);
+        let stages = match (stage("stage1_user_message"), stage("stage2_user_message")) {
+            (Some(first), Some(second)) => {
+                if format!("{first}\n\n---\n\n{second}") != line.prompt_text {
+                    return Err(at.fault(
+                        format!("the stages of `{item}` are not those of its prompt"),
+                        "fetch the file again",
+                    ));
+                }
+                vec![first, second]
+            }
+            _ => vec![line.prompt_text.clone()],
+        };
+        let mut facts = spec.facts.clone();
+        // Of partial evidence fewer ratings are shown, and hidden ones stay hidden.
+        if let Some(slots) = parts["visible_indices"].as_str() {
+            let slots = slots.split(',').filter_map(|slot| slot.trim().parse().ok());
+            let shown = slots.filter(|slot: &usize| !spec.hidden.contains(slot));
+            facts.shown = u8::try_from(shown.count()).ok();
+        }
+        let view = View {
+            anchor: line.anchor_value,
+            turns: u8::try_from(stages.len()).unwrap_or(u8::MAX),
+            stages,
+        };
+        if condition.anchored().is_some() {
+            self.anchored
+                .entry((task.clone(), item.clone()))
+                .or_insert_with(|| (at.file.to_owned(), at.line));
+        }
+        self.put(at, &task, item, condition, facts, view)
+    }
+
+    fn put(
+        &mut self,
+        at: At<'_>,
+        task: &TaskName,
+        item: ItemId,
+        condition: Condition,
+        facts: Facts,
+        view: View,
+    ) -> Result<(), SetFault> {
+        let case = self.set.case(task, item, facts);
+        let Content::Published(views) = &mut case.content else {
+            unreachable!("a set holds published cases");
+        };
+        match views.get(&condition) {
+            Some(known)
+                if *known != view && !view.stages.is_empty() && !known.stages.is_empty() =>
+            {
+                Err(at.fault(
+                    format!("`{}` has another prompt under {condition} before", case.id),
+                    "a folder holds one version of a set",
+                ))
+            }
+            Some(known) if view.stages.is_empty() && !known.stages.is_empty() => Ok(()),
+            _ => {
+                views.insert(condition, view);
+                Ok(())
+            }
+        }
+    }
+
+    /// Gives variants the control of their task, which they are measured from, and finds cases without any.
+    #[must_use]
+    pub fn finish(&mut self) -> Vec<SetFault> {
+        let bases: Vec<(TaskName, TaskName)> = self
+            .set
+            .0
+            .keys()
+            .filter_map(|name| Some((name.clone(), name.as_str().split_once('-')?.0.into())))
+            .filter(|(name, base): &(TaskName, TaskName)| {
+                name.as_str() != "icl-dist" && self.set.0.contains_key(base)
+            })
+            .collect();
+        for (variant, base) in bases {
+            let controls: BTreeMap<ItemId, View> = self.set.0[&base]
+                .iter()
+                .filter_map(|case| match &case.content {
+                    Content::Published(views) => {
+                        Some((case.id.clone(), views.get(&Condition::Control)?.clone()))
+                    }
+                    Content::Drawn(..) => None,
+                })
+                .collect();
+            for case in self.set.0.get_mut(&variant).into_iter().flatten() {
+                if let (Content::Published(views), Some(control)) =
+                    (&mut case.content, controls.get(&case.id))
+                {
+                    views
+                        .entry(Condition::Control)
+                        .or_insert_with(|| control.clone());
+                }
+            }
+        }
+        let mut faults = Vec::new();
+        for (task, cases) in &self.set.0 {
+            for case in cases {
+                let Content::Published(views) = &case.content else {
+                    continue;
+                };
+                let control = views.contains_key(&Condition::Control)
+                    || views.contains_key(&Condition::ControlTwostage);
+                if let (false, Some((file, line))) =
+                    (control, self.anchored.get(&(task.clone(), case.id.clone())))
+                {
+                    let at = At { file, line: *line };
+                    faults.push(at.fault(
+                        format!("item `{}` has no control", case.id),
+                        "put its control prompt into the folder: every pull is measured from it",
+                    ));
+                }
+            }
+        }
+        faults
+    }
+
+    /// Reads answers as lines of the store; `model` is who answered where the file does not say.
+    ///
+    /// The numbers that a file read from the answers are not believed where the answer itself is there.
+    pub fn results(
+        &mut self,
+        lines: Lines<'_>,
+        model: &str,
+        now: &str,
+        mut take: impl FnMut(Record),
+    ) -> Vec<SetFault> {
+        let mut faults = Vec::new();
+        let mut epochs: BTreeMap<(String, TaskName, ItemId, Condition), u32> = BTreeMap::new();
+        each(lines, "an answer", &mut faults, |at, line: ResultLine| {
+            let records = self.result(at, &line, model, now, &mut epochs)?;
+            records.into_iter().for_each(&mut take);
+            Ok(())
+        });
+        faults
+    }
+
+    fn result(
+        &mut self,
+        at: At<'_>,
+        line: &ResultLine,
+        model: &str,
+        now: &str,
+        epochs: &mut BTreeMap<(String, TaskName, ItemId, Condition), u32>,
+    ) -> Result<Vec<Record>, SetFault> {
+        let (task, condition) = known(at, &line.suite, &line.condition)?;
+        on_scale(at, "gold", line.y_star_evidence)?;
+        for anchor in [line.anchor_value, line.stage1_answer]
+            .into_iter()
+            .flatten()
+        {
+            on_scale(at, "anchor", anchor)?;
+        }
+        let item = ItemId::from(line.item_id.as_str());
+        let known = self.set.facts(&task, &item);
+        let known = known.or_else(|| self.specs.get(&item).map(|spec| spec.facts.clone()));
+        let facts = match known {
+            Some(facts) if facts.gold != line.y_star_evidence => {
+                return Err(at.fault(
+                    format!(
+                        "the gold of `{item}` is {}, but its set says {}",
+                        line.y_star_evidence, facts.gold
+                    ),
+                    "the answers belong to another set: import them into a store of their own",
+                ));
+            }
+            Some(facts) => facts,
+            None => Facts {
+                domain: line.domain.as_str().into(),
+                difficulty: difficulty(at, &line.difficulty)?,
+                offset: offset_of(&line.item_id),
+                gold: line.y_star_evidence,
+                shown: None,
+            },
+        };
+        // Replies of two turns say so by what the first one gave.
+        let two = line.stage1_answer.is_some() || line.stage1_raw_text.is_some();
+        let view = View {
+            anchor: line.anchor_value.filter(|_| !two),
+            stages: Vec::new(),
+            turns: if two { 2 } else { 1 },
+        };
+        self.put(at, &task, item.clone(), condition, facts, view)?;
+        let model = line.model_id.as_deref().unwrap_or(model);
+        let place = (model.to_owned(), task.clone(), item.clone(), condition);
+        let last = epochs.entry(place).or_default();
+        *last = line.seed_idx.map_or(*last + 1, |index| index + 1);
+        let said = |text: &Option<String>, number: Option<f64>| {
+            let number = number.map(|number| number.to_string());
+            text.clone().or(number).unwrap_or_default()
+        };
+        let mut replies = Vec::new();
+        if two {
+            replies.push(said(&line.stage1_raw_text, line.stage1_answer));
+        }
+        replies.push(said(&line.raw_text, line.answer_int));
+        let stages = self.set.stages(&task, &item, condition);
+        let outline = conversation(&stages, &["⟨reply 1⟩".to_owned()]);
+        let key = KeyBase::new(model, &Sampling::default(), &outline).key(*last);
+        let mut records = Vec::new();
+        for (turn, reply) in replies.iter().enumerate() {
+            let prompt = Prompt::from(conversation(&stages, &replies[..turn]));
+            let spot = Spot {
+                key: key.clone(),
+                model: model.into(),
+                task: task.clone(),
+                item: item.clone(),
+                tier: None,
+                condition,
+                anchor: line.anchor_value.filter(|_| !two),
+                epoch: *last,
+                turn: u32::try_from(turn + 1).unwrap_or(u32::MAX),
+                attempt: 1,
+            };
+            let sent = Sent::elsewhere("anchorbench", model);
+            let mut record = Record::sent(spot, &prompt, sent, now.to_owned());
+            fill(&mut record, reply);
+            record.request_id = Some(format!("{}:{}", at.file, at.line));
+            records.push(record);
+        }
+        Ok(records)
+    }
+}
+
+fn fill(record: &mut Record, reply: &str) {
+    if let Some(failure) = reply.strip_prefix("ERROR: ") {
+        record.error = Some(RecordedError {
+            class: ErrorClass::Server,
+            http_status: failure
+                .strip_prefix("HTTP ")
+                .and_then(|status| status.trim().parse().ok()),
+            message: failure.to_owned(),
+        });
+        return;
+    }
+    record.status = if reply.trim().is_empty() {
+        Status::Empty
+    } else {
+        Status::Ok
+    };
+    record.text = Some(reply.to_owned());
+}
+
+/// What the user said up to the ask after so many replies.
+fn conversation(stages: &[String], replies: &[String]) -> Conversation {
+    let mut conversation = Conversation::default();
+    for (turn, stage) in stages.iter().enumerate() {
+        conversation.say(Role::User, stage);
+        match replies.get(turn) {
+            Some(reply) if turn + 1 < stages.len() => conversation.say(Role::Assistant, reply),
+            _ => break,
+        }
+    }
+    conversation
+}
+
+fn known(at: At<'_>, suite: &str, condition: &str) -> Result<(TaskName, Condition), SetFault> {
+    published_name(suite, condition).ok_or_else(|| {
+        at.fault(
+            format!("no task knows the condition `{condition}` of suite `{suite}`"),
+            "suites are external, history, icl, icl_dist, rag, tool and external_uncertain; conditions such as control, irrelevant_low, plausible_high",
+        )
+    })
+}
+
+/// The distance of the anchors that an id names: 15 in `EXT-pricing_wtp-e-off15-001`.
+fn offset_of(item: &str) -> Option<u8> {
+    item.split('-')
+        .find_map(|part| part.strip_prefix("off")?.parse().ok())
+}
+
+/// The hash that published prompts carry: the first 16 hexadecimal digits of SHA-256.
+fn prompt_hash(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    let digits: String = digest[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!("sha256:{digits}")
+}
+
+/// An answer in the form of the published `results.jsonl`.
+#[must_use]
+pub fn results_line(
+    record: &Record,
+    first: Option<(&str, Option<f64>)>,
+    facts: &Facts,
+    anchor: Option<f64>,
+    answer: Option<f64>,
+    rule: &str,
+) -> Value {
+    let task = record.task.as_str();
+    let (suite, condition) = match task.strip_prefix("external-partial-") {
+        Some(k) => (
+            "external_uncertain".to_owned(),
+            format!("uncertain_p{k}_{}", record.condition),
+        ),
+        None => (task.replace('-', "_"), record.condition.to_string()),
+    };
+    let relevance = record
+        .condition
+        .anchored()
+        .map_or_else(|| "none".to_owned(), |(relevance, _)| relevance.to_string());
+    let mut line = json!({
+        "model_id": record.model,
+        "item_id": record.item,
+        "suite": suite,
+        "domain": facts.domain,
+        "difficulty": facts.difficulty,
+        "condition": condition,
+        "anchor_relevance": relevance,
+        "anchor_value": anchor.map(whole),
+        "y_star_evidence": whole(facts.gold),
+        "answer_int": answer.map(|answer| half_even(answer)),
+        "parsed_ok": answer.is_some(),
+        "parse_strategy": rule,
+        "raw_text": record.full_text(),
+        "seed_idx": record.epoch - 1,
+    });
+    if let Some((text, answer)) = first {
+        line["stage1_answer"] = json!(answer.map(half_even));
+        line["stage1_raw_text"] = json!(text);
+    }
+    line
+}
+
+/// A whole number without a decimal point, as the published files write them.
+fn whole(value: f64) -> Value {
+    #[expect(clippy::cast_possible_truncation, reason = "whole and on the scale")]
+    if value.fract() == 0.0 && value.abs() < 1e9 {
+        json!(value as i64)
+    } else {
+        json!(value)
+    }
+}

@@ -1,0 +1,1 @@
+//! Plots of cases as SVG. Every number in them also stands in a table.
