@@ -11,7 +11,7 @@ use super::{CliError, Exit, output};
 use crate::domain::Suite;
 use crate::import::results_line;
 use crate::publish::{cells_rows, items_rows, notebook, samples_rows};
-use crate::score::Outcome;
+use crate::score::{CellSample, Outcome};
 use crate::task::Part;
 
 #[derive(Debug, ClapArgs)]
@@ -118,7 +118,14 @@ fn results(args: &ResultArgs) -> Result<Exit, CliError> {
     let records = evidence.records()?;
     for cell in evidence.cells() {
         let mut text = String::new();
-        for sample in &cell.samples {
+        // The order of the set, which seeded intervals rest on.
+        let place = |sample: &&CellSample<'_>| {
+            let cases = &evidence.catalog.cases;
+            cases.place(&cell.task.name, &sample.slot.item)
+        };
+        let mut samples: Vec<&CellSample<'_>> = cell.samples.iter().collect();
+        samples.sort_by_key(place);
+        for sample in samples {
             let same = records.get(&sample.record.key);
             let mut of_sample = same.into_iter().flatten();
             let Some(record) = of_sample.find(|record| sample.record.is_of(record)) else {

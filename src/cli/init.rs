@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args as ClapArgs;
 
 use super::{CliError, Exit, output};
+use crate::bank::cases;
 use crate::{bank, model, task};
 
 #[derive(Debug, ClapArgs)]
@@ -23,6 +24,11 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         .collect();
     files.extend(
         task::built_in()
+            .into_iter()
+            .map(|file| (built_in(&file.name), file.text)),
+    );
+    files.extend(
+        cases::built_in_wording()
             .into_iter()
             .map(|file| (built_in(&file.name), file.text)),
     );

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use wheel::bank::cases::{Case, Content, Demonstration, Draw, Extra, Size, Warmup, check};
 use wheel::domain::{Condition, Side, Suite};
 use wheel::task::{Form, Task, check_prompts};
 
-use super::support::{Folder, built_in_tasks, built_in_wording, shared};
+use super::support::{Folder, Server, built_in_tasks, built_in_wording, shared};
 
 /// Our tasks and the folders of the published sets.
 const SETS: [(&str, &str); 6] = [
@@ -300,4 +301,65 @@ fn faults_of_task_and_wording_files_are_named_with_line_and_mend() {
         "wording/more.yaml:7",
         "holds a number of its own",
     ]);
+}
+
+#[test]
+fn tool_calls_go_to_models_that_take_them_and_are_told_to_the_others() {
+    let folder = Folder::new();
+    let server = Server::steady("50", Duration::ZERO);
+    let run = "run --task tool --item TOOL-pricing_wtp-e-off15-001 --model served -q";
+    folder.write("models.yaml", &server.models("    tools: true\n"));
+    folder.wheel(run).expect(0);
+    folder
+        .wheel(&format!("{run} --store plain --task tool-plain"))
+        .expect(0);
+    folder.write("models.yaml", &server.models(""));
+    folder.wheel(&format!("{run} --store told")).expect(0);
+    let bodies = server.bodies();
+    assert_eq!(bodies.len(), 5 + 10 + 5);
+    let (called, told): (Vec<&Value>, Vec<&Value>) =
+        bodies.iter().partition(|body| body["tools"].is_array());
+    assert_eq!((called.len(), told.len()), (10, 10));
+    for body in called {
+        let roles: Vec<&str> = body["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|message| message["role"].as_str().unwrap())
+            .collect();
+        assert_eq!(
+            roles,
+            ["system", "user", "assistant", "tool", "assistant", "tool"]
+        );
+        assert_eq!(body["tool_choice"], "none");
+        let user = body["messages"][1]["content"].as_str().unwrap();
+        assert!(!user.contains("look_up_reference returned"));
+    }
+    for body in told {
+        let user = body["messages"][1]["content"].as_str().unwrap();
+        assert!(user.contains("look_up_reference returned"), "{user}");
+    }
+    // What was sent is recorded, and the form shows in the scores.
+    let called = folder.lines("served", "tool");
+    assert_eq!(
+        called[0]["conversation"][2]["call"]["name"],
+        "summarize_ratings"
+    );
+    let scores = folder
+        .wheel("score --suite anchorbench --json")
+        .expect(0)
+        .json();
+    assert_eq!(scores["cells"][0]["with_calls"], 5);
+    assert_eq!(scores["cells"][0]["other_wording"], 0);
+}
+
+#[test]
+fn a_larger_size_asks_only_for_what_is_new() {
+    let folder = Folder::new();
+    let run = "run --task external --model scripted/pull=0.2 --size";
+    folder.wheel(&format!("{run} smoke")).expect(0);
+    folder
+        .wheel(&format!("{run} pilot"))
+        .expect(0)
+        .says(&["870 samples to ask, 30 already"]);
 }

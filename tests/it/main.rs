@@ -23,6 +23,7 @@ mod models;
 mod money;
 mod people;
 mod provider_cases;
+mod published;
 mod reading;
 mod reply_cases;
 mod servers;

@@ -128,16 +128,21 @@ pub fn built_in_wording() -> Wording {
     cases::load_wording(&cases::built_in_wording()).unwrap()
 }
 
-/// A file of the published data beside the repository; `None`, said aloud, where it is absent.
-pub fn shared(name: &str) -> Option<String> {
+/// A file or folder of the published data beside the repository; `None`, said aloud, where it is absent.
+pub fn shared_path(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../shared/data")
         .join(name);
-    if !path.is_file() {
+    if !path.exists() {
         println!("skipped: {} is not here", path.display());
         return None;
     }
-    Some(store::read_text(&path).unwrap())
+    Some(path)
+}
+
+/// The text of a file of the published data, unpacked.
+pub fn shared(name: &str) -> Option<String> {
+    Some(store::read_text(&shared_path(name)?).unwrap())
 }
 
 /// A chat completion with usage.

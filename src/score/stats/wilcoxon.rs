@@ -2,16 +2,16 @@
 
 use super::normal::cdf;
 
-/// Most differences for which the distribution is counted out, where none are tied.
-const EXACT: usize = 50;
+/// Most differences for which the distribution is counted out, without ties and with.
+const EXACT: [usize; 2] = [50, 13];
 
 /// Fewest differences that are tested.
 const FEWEST: usize = 6;
 
 /// Two-sided p of Wilcoxon's signed-rank test that differences lie around 0; those that are 0 are left out.
 ///
-/// Counted out up to 50 differences without ties, else by the normal approximation with the correction for ties and none
-/// for continuity, as `scipy.stats.wilcoxon` does by default. `None` with fewer than six differences.
+/// Counted out up to 50 differences, with ties up to 13, else by the normal approximation with the correction for ties and
+/// none for continuity, as `scipy.stats.wilcoxon` does by default. `None` with fewer than six differences.
 ///
 /// Source: Wilcoxon (1945), Biometrics Bulletin 1(6), 80–83.
 #[must_use]
@@ -27,45 +27,40 @@ pub fn wilcoxon(differences: &[f64]) -> Option<f64> {
     }
     sorted.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
     let n = sorted.len();
-    let (mut positive, mut ties) = (0.0, 0.0);
-    let mut before = 0;
+    // Twice the rank of each, so that the mean rank of tied ones is whole too.
+    let mut ranks = Vec::with_capacity(n);
+    let (mut positive, mut ties) = (0, 0.0);
     for tied in sorted.chunk_by(|a, b| a.abs() == b.abs()) {
+        let rank = 2 * ranks.len() + tied.len() + 1;
         let size = tied.len() as f64;
-        let rank = before as f64 + (size + 1.0) / 2.0;
-        positive += rank * tied.iter().filter(|value| **value > 0.0).count() as f64;
         ties += size * size * size - size;
-        before += tied.len();
+        positive += rank * tied.iter().filter(|value| **value > 0.0).count();
+        ranks.extend(std::iter::repeat_n(rank, tied.len()));
+    }
+    if n <= EXACT[usize::from(ties > 0.0)] {
+        return Some(exact(&ranks, positive));
     }
     let count = n as f64;
-    if n <= EXACT && ties == 0.0 {
-        return Some(exact(n, positive));
-    }
     let mean = count * (count + 1.0) / 4.0;
     let variance = (count * (count + 1.0) * (2.0 * count + 1.0) - ties / 2.0) / 24.0;
-    let z = (positive - mean).abs() / variance.sqrt();
+    let z = (positive as f64 / 2.0 - mean).abs() / variance.sqrt();
     Some((2.0 * cdf(-z)).min(1.0))
 }
 
-/// Both tails of the distribution of the sum of the positive ranks.
-fn exact(n: usize, positive: f64) -> f64 {
-    let most = n * (n + 1) / 2;
+/// Both tails of the distribution of the sum of the ranks with a positive sign.
+fn exact(ranks: &[usize], positive: usize) -> f64 {
+    let most: usize = ranks.iter().sum();
     // Ways to reach each sum, as shares of all sign patterns.
     let mut ways = vec![0.0; most + 1];
     ways[0] = 1.0;
-    for rank in 1..=n {
+    for rank in ranks {
         for sum in (0..=most).rev() {
-            let with = if sum >= rank { ways[sum - rank] } else { 0.0 };
-            ways[sum] = (ways[sum] + with) / 2.0;
+            let with = if sum >= *rank { ways[sum - rank] } else { 0.0 };
+            ways[sum] = f64::midpoint(ways[sum], with);
         }
     }
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a sum of whole ranks"
-    )]
-    let place = positive as usize;
-    let up_to: f64 = ways[..=place].iter().sum();
-    let from: f64 = ways[place..].iter().sum();
+    let up_to: f64 = ways[..=positive].iter().sum();
+    let from: f64 = ways[positive..].iter().sum();
     (2.0 * up_to.min(from)).min(1.0)
 }
 

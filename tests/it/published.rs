@@ -1,0 +1,307 @@
+//! The published data set: read as it is, asked to the letter, exported and read again.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::support::{Folder, Server, shared, shared_path};
+
+#[test]
+fn the_whole_published_sets_are_read_and_asked_to_the_letter() {
+    let Some(sets) = shared_path("anchorbench-full") else {
+        return;
+    };
+    let folder = Folder::new();
+    let import = format!("import anchorbench {}", sets.display());
+    let run = folder.wheel(&import).expect(0);
+    for line in [
+        "external: 360 cases, 1800 prompts",
+        "external-partial-3: 360 cases, 1800 prompts",
+        "icl-dist: 360 cases, 1800 prompts",
+    ] {
+        assert!(run.err.contains(line), "{line}: {}", run.err);
+    }
+    // Again changes nothing.
+    folder.wheel(&import).expect(0);
+    // Everything is asked as published: the texts have the published hashes.
+    let model = "scripted/irrelevant=0.1,plausible=0.4";
+    folder
+        .wheel(&format!(
+            "run --suite anchorbench --size pilot --model {model} -q"
+        ))
+        .expect(0);
+    let mut seen = 0;
+    for (task, suite) in [
+        ("external", "external"),
+        ("history", "history"),
+        ("icl-dist", "icl_dist"),
+        ("tool", "tool"),
+    ] {
+        let text = shared(&format!(
+            "anchorbench-full/{suite}/promptviews_core.jsonl.xz"
+        ))
+        .unwrap();
+        let views: Vec<Value> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        for line in folder.lines("scripted%2Firrelevant%3D0.1%2Cplausible%3D0.4", task) {
+            let messages = line["conversation"].as_array().unwrap();
+            let said: Vec<&str> = messages
+                .iter()
+                .filter(|message| message["role"] == "user")
+                .map(|message| message["content"].as_str().unwrap())
+                .collect();
+            let view = views
+                .iter()
+                .find(|view| {
+                    view["item_id"] == line["item"] && view["condition"] == line["condition"]
+                })
+                .unwrap();
+            if view["prompt_components"]["stage2_user_message"].is_string() && line["turn"] == 1 {
+                continue;
+            }
+            let digest = Sha256::digest(said.join("\n\n---\n\n").as_bytes());
+            let digits: String = digest[..8]
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect();
+            assert_eq!(view["prompt_hash"], format!("sha256:{digits}"));
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 4 * 900);
+    let scores = folder
+        .wheel("score --suite anchorbench --json")
+        .expect(0)
+        .json();
+    let cells = scores["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 6);
+    for cell in cells {
+        assert_eq!(cell["other_wording"], 0, "{cell}");
+        let pull = cell["uai_plausible"]["value"].as_f64().unwrap();
+        assert!((pull - 0.4).abs() < 1e-9);
+    }
+    answers_come_back(&folder);
+}
+
+/// Exported in the published form and read again elsewhere, answers give the same scores.
+fn answers_come_back(folder: &Folder) {
+    folder.wheel("export anchorbench --out results").expect(0);
+    folder
+        .wheel("import anchorbench results --store elsewhere")
+        .expect(0);
+    let score = |store: &str| {
+        let words = format!("score --suite anchorbench --store {store} --json");
+        let scores = folder.wheel(&words).expect(0).json();
+        let cells = scores["cells"].as_array().unwrap().iter();
+        cells
+            .map(|cell| {
+                json!([
+                    cell["task"],
+                    cell["n"],
+                    cell["parse_rate"],
+                    cell["mae"],
+                    cell["uai_irrelevant"],
+                    cell["uai_plausible"],
+                    cell["by_difficulty"]["hard"]["uai_plausible"],
+                ])
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(score("runs"), score("elsewhere"));
+}
+
+/// A set of our own of one item in the published form.
+fn small_set() -> (Value, Vec<Value>) {
+    let rating = |value: u8| json!({"type": "rating", "value": value, "value_raw": value, "label": "a", "missing": false});
+    let spec = json!({
+        "item_id": "EXT-d-e-off15-001", "suite": "external", "domain": "d", "difficulty": "easy",
+        "y_star_evidence": 52, "evidence_structured": [rating(50), rating(51), rating(52), rating(53), rating(54)],
+        "anchors": {"low": 35, "high": 65, "offset": 15},
+    });
+    let view = |condition: &str, anchor: Value| {
+        let text = format!("Ratings 50 51 52 53 54. {condition} {anchor}");
+        let digest = Sha256::digest(text.as_bytes());
+        let digits: String = digest[..8]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        json!({
+            "item_id": "EXT-d-e-off15-001", "suite": "external", "domain": "d", "condition": condition,
+            "prompt_text": text, "anchor_value": anchor, "prompt_hash": format!("sha256:{digits}"),
+        })
+    };
+    let views = vec![
+        view("control", Value::Null),
+        view("plausible_low", json!(35)),
+        view("plausible_high", json!(65)),
+    ];
+    (spec, views)
+}
+
+fn write(folder: &Folder, spec: &Value, views: &[Value]) {
+    let lines: Vec<String> = views.iter().map(Value::to_string).collect();
+    folder.write("set/itemspecs.jsonl", &spec.to_string());
+    folder.write("set/promptviews.jsonl", &lines.join("\n"));
+}
+
+#[test]
+fn bad_lines_are_named_with_file_line_and_mend_and_nothing_is_imported() {
+    let folder = Folder::new();
+    let refuse = |spec: &Value, views: &[Value], words: &[&str]| {
+        write(&folder, spec, views);
+        folder.wheel("import anchorbench set").expect(2).says(words);
+        assert!(!folder.path().join("runs").exists());
+    };
+    let (spec, views) = small_set();
+    let changed = |place: usize, field: &str, value: Value| {
+        let mut views = views.clone();
+        views[place][field] = value;
+        views
+    };
+    refuse(
+        &spec,
+        &changed(1, "prompt_text", json!("Ratings 50 51 52 53 55.")),
+        &[
+            "set/promptviews.jsonl:2",
+            "has the hash sha256:",
+            "the text was changed",
+            "nothing was imported",
+        ],
+    );
+    refuse(
+        &spec,
+        &changed(2, "condition", json!("sideways_high")),
+        &[
+            "set/promptviews.jsonl:3",
+            "no task knows the condition `sideways_high` of suite `external`",
+            "conditions such as",
+        ],
+    );
+    refuse(
+        &spec,
+        &changed(1, "anchor_value", json!(135)),
+        &["set/promptviews.jsonl:2", "anchor 135 is not on the scale"],
+    );
+    refuse(
+        &spec,
+        &views[1..],
+        &[
+            "set/promptviews.jsonl:1",
+            "item `EXT-d-e-off15-001` has no control",
+        ],
+    );
+    refuse(
+        &spec,
+        &changed(0, "item_id", json!("EXT-x")),
+        &["promptviews.jsonl:1", "item `EXT-x` has no specification"],
+    );
+    let mut off = spec.clone();
+    off["evidence_structured"][3]["value"] = json!(153);
+    refuse(
+        &off,
+        &views,
+        &[
+            "set/itemspecs.jsonl:1",
+            "rating 153 is not on the scale from 0 to 100",
+        ],
+    );
+    let mut gold = spec.clone();
+    gold["y_star_evidence"] = json!(60);
+    refuse(
+        &gold,
+        &views,
+        &[
+            "set/itemspecs.jsonl:1",
+            "the gold is 60, but the visible ratings come to 52",
+        ],
+    );
+    folder.write("empty/readme.txt", "nothing");
+    folder
+        .wheel("import anchorbench empty")
+        .expect(2)
+        .says(&["holds no itemspecs"]);
+    write(&folder, &spec, &views);
+    folder.wheel("import anchorbench set").expect(0);
+    // Answers of another set do not belong to this one.
+    folder.write(
+        "answers/results.jsonl",
+        &json!({
+            "model_id": "m", "item_id": "EXT-d-e-off15-001", "suite": "external", "domain": "d", "difficulty": "easy",
+            "condition": "control", "y_star_evidence": 70, "raw_text": "52",
+        })
+        .to_string(),
+    );
+    folder.wheel("import anchorbench answers").expect(2).says(&[
+        "results.jsonl:1",
+        "the gold of",
+        "a store of their own",
+    ]);
+}
+
+#[test]
+fn published_prompts_are_sent_over_the_wire_as_they_are() {
+    let folder = Folder::new();
+    let (spec, views) = small_set();
+    write(&folder, &spec, &views);
+    folder.wheel("import anchorbench set").expect(0);
+    let server = Server::steady("52", Duration::ZERO);
+    folder
+        .wheel(&format!(
+            "run --task external --model {} -q",
+            server.model()
+        ))
+        .expect(0);
+    let bodies = server.bodies();
+    let asked: Vec<&Value> = bodies
+        .iter()
+        .map(|body| &body["messages"][0]["content"])
+        .collect();
+    for view in &views {
+        assert!(asked.contains(&&view["prompt_text"]));
+    }
+    assert_eq!(asked.len(), 3);
+}
+
+#[test]
+fn failed_answers_count_and_either_rules_score_without_a_model() {
+    let folder = Folder::new();
+    let line = |condition: &str, anchor: Value, text: &str| {
+        json!({
+            "model_id": "m/one", "item_id": "EXT-d-e-off15-001", "suite": "external", "domain": "d", "difficulty": "easy",
+            "condition": condition, "anchor_value": anchor, "y_star_evidence": 52, "raw_text": text,
+        })
+        .to_string()
+    };
+    let lines = [
+        line("control", Value::Null, "I would say 50 on a 0–100 scale"),
+        line("plausible_low", json!(30), "40"),
+        line("plausible_high", json!(70), "ERROR: HTTP 429"),
+    ];
+    folder.write("in/results.jsonl", &lines.join("\n"));
+    folder.wheel("import anchorbench in").expect(0);
+    let cell = |rules: &str| {
+        let words = format!("score --suite anchorbench --rules {rules} --json");
+        folder.wheel(&words).expect(0).json()["cells"][0].clone()
+    };
+    let (ours, theirs) = (cell("wheel"), cell("anchorbench"));
+    assert_eq!(ours["losses"], json!({"error:server": 1}));
+    assert_eq!((&ours["parsed"], &ours["samples"]), (&json!(2), &json!(3)));
+    // Two of three is below the coverage rule; the answers themselves differ by the rules.
+    assert!(ours["why"].as_str().unwrap().starts_with("2 of 3 samples"));
+    let shown = |rules: &str| {
+        folder
+            .wheel(&format!("show --task external --item EXT-d-e-off15-001 --model m/one --condition control --rules {rules}"))
+            .expect(0)
+            .out
+    };
+    assert!(shown("wheel").contains("estimate 50"), "{}", shown("wheel"));
+    assert!(
+        shown("anchorbench").contains("estimate 100"),
+        "{}",
+        shown("anchorbench")
+    );
+    assert_eq!(theirs["parsed"], 2);
+}
