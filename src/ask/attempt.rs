@@ -79,7 +79,7 @@ pub(super) async fn attempt(
         with: with.clone(),
     };
     let queued = *sample.queued.get_or_insert_with(|| shared.began.elapsed());
-    let prompt = match sample.job.prompt(form_of(&shared.model)) {
+    let prompt = match sample.job.prompt(form_of(shared.model)) {
         Ok(prompt) => prompt,
         // The plan rendered every outline, so only a reply that breaks a template leads here.
         Err(error) => {

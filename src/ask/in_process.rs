@@ -116,7 +116,7 @@ async fn turn(
     }
     let mut asked: Vec<(usize, Job, Prompt)> = Vec::new();
     for (file, job) in batch {
-        match job.prompt(form_of(&shared.model)) {
+        match job.prompt(form_of(shared.model)) {
             Ok(prompt) => asked.push((file, job, prompt)),
             Err(error) => {
                 settings.progress.say(&error.to_string());

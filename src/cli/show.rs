@@ -38,7 +38,7 @@ pub(super) struct Args {
     /// Question or case
     #[arg(long, value_name = "ID")]
     item: String,
-    /// Condition, such as low or plausible_high [default: all of the task]
+    /// Condition, such as low or `plausible_high` [default: all of the task]
     #[arg(long, value_name = "C")]
     condition: Option<String>,
     /// Repetition, from 1

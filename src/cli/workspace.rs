@@ -159,18 +159,17 @@ impl TaskArgs {
         for task in &tasks.0 {
             let Some(spec) = &task.cases else { continue };
             let known = made.iter().find(|(known, _)| *known == spec);
-            let of_task = match known {
-                Some((_, cases)) => cases.clone(),
-                None => {
-                    let new: Vec<Arc<Case>> =
-                        spec.generate(&wording).into_iter().map(Arc::new).collect();
-                    let faults = cases::check(new.iter().map(Arc::as_ref));
-                    if let Some(fault) = faults.first() {
-                        return Err(CliError::Usage(format!("task `{}`: {fault}", task.name)));
-                    }
-                    made.push((spec, new.clone()));
-                    new
+            let of_task = if let Some((_, cases)) = known {
+                cases.clone()
+            } else {
+                let new: Vec<Arc<Case>> =
+                    spec.generate(&wording).into_iter().map(Arc::new).collect();
+                let faults = cases::check(new.iter().map(Arc::as_ref));
+                if let Some(fault) = faults.first() {
+                    return Err(CliError::Usage(format!("task `{}`: {fault}", task.name)));
                 }
+                made.push((spec, new.clone()));
+                new
             };
             cases.insert(task.name.clone(), of_task);
         }

@@ -164,10 +164,19 @@ impl Condition {
     /// The condition with an anchor of this relevance and side.
     #[must_use]
     pub fn of(relevance: Relevance, side: Side) -> Self {
-        use strum::IntoEnumIterator;
-        Self::iter()
-            .find(|condition| condition.anchored() == Some((relevance, side)))
-            .expect("every pair has its condition")
+        let (low, high) = match relevance {
+            Relevance::Irrelevant => (Self::IrrelevantLow, Self::IrrelevantHigh),
+            Relevance::Plausible => (Self::PlausibleLow, Self::PlausibleHigh),
+            Relevance::Placebo => (Self::PlaceboLow, Self::PlaceboHigh),
+            Relevance::Authority => (Self::AuthorityLow, Self::AuthorityHigh),
+            Relevance::Mild => (Self::MildLow, Self::MildHigh),
+            Relevance::Strong => (Self::StrongLow, Self::StrongHigh),
+            Relevance::Neutral => (Self::NeutralLow, Self::NeutralHigh),
+        };
+        match side {
+            Side::Low => low,
+            Side::High => high,
+        }
     }
 }
 
@@ -182,6 +191,7 @@ mod tests {
         for relevance in Relevance::iter() {
             for side in Side::iter() {
                 let condition = Condition::of(relevance, side);
+                assert_eq!(condition.anchored(), Some((relevance, side)));
                 assert_eq!(condition.to_string(), format!("{relevance}_{side}"));
                 assert_eq!(condition.to_string().parse(), Ok(condition));
             }

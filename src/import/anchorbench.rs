@@ -241,12 +241,12 @@ impl Published {
     pub fn views(&mut self, lines: Lines<'_>) -> Vec<SetFault> {
         let mut faults = Vec::new();
         each(lines, "a prompt", &mut faults, |at, line| {
-            self.view(at, line)
+            self.view(at, &line)
         });
         faults
     }
 
-    fn view(&mut self, at: At<'_>, line: ViewLine) -> Result<(), SetFault> {
+    fn view(&mut self, at: At<'_>, line: &ViewLine) -> Result<(), SetFault> {
         let hash = prompt_hash(&line.prompt_text);
         if hash != line.prompt_hash {
             return Err(at.fault(
@@ -543,11 +543,11 @@ fn offset_of(item: &str) -> Option<u8> {
 /// The hash that published prompts carry: the first 16 hexadecimal digits of SHA-256.
 fn prompt_hash(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
-    let digits: String = digest[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("sha256:{digits}")
+    let mut hash = "sha256:".to_owned();
+    for byte in &digest[..8] {
+        hash.push_str(&format!("{byte:02x}"));
+    }
+    hash
 }
 
 /// An answer in the form of the published `results.jsonl`.
@@ -582,7 +582,7 @@ pub fn results_line(
         "anchor_relevance": relevance,
         "anchor_value": anchor.map(whole),
         "y_star_evidence": whole(facts.gold),
-        "answer_int": answer.map(|answer| half_even(answer)),
+        "answer_int": answer.map(half_even),
         "parsed_ok": answer.is_some(),
         "parse_strategy": rule,
         "raw_text": record.full_text(),

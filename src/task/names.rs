@@ -115,7 +115,12 @@ fn of_draw(
                 Side::Low => (low, 1),
                 Side::High => (high, 2),
             };
-            Some(of_warmup(warmup, domain, choices.scenario + step, question))
+            Some(of_warmup(
+                *warmup,
+                domain,
+                choices.scenario + step,
+                question,
+            ))
         }
         _ => None,
     };
@@ -182,7 +187,7 @@ fn evidence(draw: &Draw, labels: &[String; RATINGS]) -> String {
 }
 
 fn of_warmup(
-    warmup: &Warmup,
+    warmup: Warmup,
     domain: &Domain,
     scenario: usize,
     question: impl Fn(usize) -> String,

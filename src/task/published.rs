@@ -43,9 +43,8 @@ pub fn published_task(name: &TaskName, set: &PublishedSet, known: Option<&Task>)
         ("first", "{{ stages | first }}"),
         ("last", "{{ stages | last }}"),
     ] {
-        environment
-            .add_template(template, text)
-            .expect("two plain templates");
+        // Both compile; a name that is missing shows when a case is rendered.
+        let _ = environment.add_template(template, text);
     }
     Task {
         name: name.clone(),

@@ -1,11 +1,21 @@
 //! The published data set: read as it is, asked to the letter, exported and read again.
 
+use std::fmt::Write;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::support::{Folder, Server, shared, shared_path};
+
+/// The hash that published prompts carry.
+fn hash(text: &str) -> String {
+    let mut hash = "sha256:".to_owned();
+    for byte in &Sha256::digest(text.as_bytes())[..8] {
+        write!(hash, "{byte:02x}").unwrap();
+    }
+    hash
+}
 
 #[test]
 fn the_whole_published_sets_are_read_and_asked_to_the_letter() {
@@ -62,12 +72,7 @@ fn the_whole_published_sets_are_read_and_asked_to_the_letter() {
             if view["prompt_components"]["stage2_user_message"].is_string() && line["turn"] == 1 {
                 continue;
             }
-            let digest = Sha256::digest(said.join("\n\n---\n\n").as_bytes());
-            let digits: String = digest[..8]
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect();
-            assert_eq!(view["prompt_hash"], format!("sha256:{digits}"));
+            assert_eq!(view["prompt_hash"], hash(&said.join("\n\n---\n\n")));
             seen += 1;
         }
     }
@@ -123,14 +128,9 @@ fn small_set() -> (Value, Vec<Value>) {
     });
     let view = |condition: &str, anchor: Value| {
         let text = format!("Ratings 50 51 52 53 54. {condition} {anchor}");
-        let digest = Sha256::digest(text.as_bytes());
-        let digits: String = digest[..8]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
         json!({
             "item_id": "EXT-d-e-off15-001", "suite": "external", "domain": "d", "condition": condition,
-            "prompt_text": text, "anchor_value": anchor, "prompt_hash": format!("sha256:{digits}"),
+            "prompt_text": text, "anchor_value": anchor, "prompt_hash": hash(&text),
         })
     };
     let views = vec![

@@ -37,16 +37,15 @@ impl PublishedSet {
     pub fn case(&mut self, task: &TaskName, item: ItemId, facts: Facts) -> &mut Case {
         let cases = self.0.entry(task.clone()).or_default();
         // Lines of a case mostly follow one another.
-        let place = match cases.iter().rposition(|known| known.id == item) {
-            Some(place) => place,
-            None => {
-                cases.push(Case {
-                    id: item,
-                    facts,
-                    content: Content::Published(BTreeMap::new()),
-                });
-                cases.len() - 1
-            }
+        let place = if let Some(place) = cases.iter().rposition(|known| known.id == item) {
+            place
+        } else {
+            cases.push(Case {
+                id: item,
+                facts,
+                content: Content::Published(BTreeMap::new()),
+            });
+            cases.len() - 1
         };
         &mut cases[place]
     }
@@ -116,7 +115,7 @@ impl PublishedSet {
                         facts: case.facts.clone(),
                         views: views.clone(),
                     };
-                    text += &serde_json::to_string(&line).expect("texts and finite numbers");
+                    text += &serde_json::json!(line).to_string();
                     text.push('\n');
                 }
             }

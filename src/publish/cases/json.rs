@@ -121,6 +121,30 @@ fn cell_json(cell: &CaseCell, scores: &CaseScores) -> Value {
     put("matched", cell.matched.as_ref().map_or(Value::Null, nested));
     put("correction", measured(cell.correction.filter(|_| usable)));
     put("reduction", measured(cell.reduction.filter(|_| usable)));
+    for (name, value) in views(cell, usable) {
+        put(&name, value);
+    }
+    put("epochs", json!(cell.epochs));
+    put("with_calls", json!(cell.with_calls));
+    put("other_wording", json!(cell.other_wording));
+    let rank = scores
+        .ranks
+        .get(&cell.task)
+        .and_then(|ranks| ranks.get(&cell.model));
+    put(
+        "rank",
+        rank.map_or(
+            Value::Null,
+            |rank| json!({"rank": rank.rank, "best": rank.best, "worst": rank.worst}),
+        ),
+    );
+    Value::Object(out)
+}
+
+/// Distribution, errors, effects, tests and noise.
+fn views(cell: &CaseCell, usable: bool) -> Map<String, Value> {
+    let mut out = Map::new();
+    let mut put = |name: &str, value: Value| drop(out.insert(name.to_owned(), value));
     put("distribution", by_relevance(&cell.spread, usable, spread));
     put("shift", by_relevance(&cell.shifts, usable, shift));
     put("p_zero", by_relevance(&cell.p_zero, usable, tested));
@@ -156,21 +180,7 @@ fn cell_json(cell: &CaseCell, scores: &CaseScores) -> Value {
             })
         }),
     );
-    put("epochs", json!(cell.epochs));
-    put("with_calls", json!(cell.with_calls));
-    put("other_wording", json!(cell.other_wording));
-    let rank = scores
-        .ranks
-        .get(&cell.task)
-        .and_then(|ranks| ranks.get(&cell.model));
-    put(
-        "rank",
-        rank.map_or(
-            Value::Null,
-            |rank| json!({"rank": rank.rank, "best": rank.best, "worst": rank.worst}),
-        ),
-    );
-    Value::Object(out)
+    out
 }
 
 fn by_relevance<T>(

@@ -76,7 +76,7 @@ mod tests {
         let interval = published_bootstrap(&[1.0, 2.0, 4.0, 8.0, 16.0, 32.0]).unwrap();
         assert_eq!(
             (interval.low, interval.high),
-            (3.1666666666666665, 19.666666666666668)
+            (3.166_666_666_666_666_5, 19.666_666_666_666_668)
         );
         let same = published_bootstrap(&[3.0]).unwrap();
         assert_eq!((same.low, same.high), (3.0, 3.0));

@@ -64,11 +64,7 @@ impl Ratios {
     #[must_use]
     pub fn intervals(&self, ratios: &[Ratio]) -> Vec<Option<Interval>> {
         let width = 2 * self.columns;
-        let n = if width == 0 {
-            0
-        } else {
-            self.rows.len() / width
-        };
+        let n = self.rows.len().checked_div(width).unwrap_or(0);
         let with_values = |column: usize| {
             let counts = self.clusters().map(|row| row[self.columns + column]);
             counts.filter(|count| *count > 0.0).count()

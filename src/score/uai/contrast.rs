@@ -17,10 +17,13 @@ pub struct CaseContrast {
     pub error: Option<(Measured, Option<f64>)>,
 }
 
+/// What a case gives, and the error of its control.
+type Scored = (CasePull, f64);
+
 /// Compares two cells, paired by case: mean difference with its interval, cases drawn anew, and a signed-rank p.
 #[must_use]
 pub fn contrast(first: &CaseCell, second: &CaseCell) -> CaseContrast {
-    let of = |cell: &CaseCell| -> BTreeMap<ItemId, (CasePull, f64)> {
+    let of = |cell: &CaseCell| -> BTreeMap<ItemId, Scored> {
         pulls(&cell.cases, cell.baseline, cell.method.epsilon)
             .into_iter()
             .map(|pull| {
@@ -31,7 +34,7 @@ pub fn contrast(first: &CaseCell, second: &CaseCell) -> CaseContrast {
             .collect()
     };
     let (a, b) = (of(first), of(second));
-    let both: Vec<(&(CasePull, f64), &(CasePull, f64))> = a
+    let both: Vec<(&Scored, &Scored)> = a
         .iter()
         .filter_map(|(item, a)| Some((a, b.get(item)?)))
         .collect();
@@ -47,16 +50,12 @@ pub fn contrast(first: &CaseCell, second: &CaseCell) -> CaseContrast {
     let mut contrast = CaseContrast {
         uai: BTreeMap::new(),
         pull: BTreeMap::new(),
-        error: measure(both.iter().map(|(a, b)| a.1 - b.1).collect()),
+        error: measure(both.iter().map(|(a, b)| a.1 - b.1)),
     };
     for relevance in first.all.families.keys() {
         let differences = |of: &dyn Fn(&CasePull) -> Option<f64>| {
             let pairs = both.iter();
-            measure(
-                pairs
-                    .filter_map(|(a, b)| Some(of(&a.0)? - of(&b.0)?))
-                    .collect(),
-            )
+            measure(pairs.filter_map(|(a, b)| Some(of(&a.0)? - of(&b.0)?)))
         };
         let uai = differences(&|pull| index(pull, *relevance));
         contrast.uai.extend(uai.map(|uai| (*relevance, uai)));
@@ -66,7 +65,8 @@ pub fn contrast(first: &CaseCell, second: &CaseCell) -> CaseContrast {
     contrast
 }
 
-fn measure(differences: Vec<f64>) -> Option<(Measured, Option<f64>)> {
+fn measure(differences: impl Iterator<Item = f64>) -> Option<(Measured, Option<f64>)> {
+    let differences: Vec<f64> = differences.collect();
     let mut ratios = Ratios::new(1);
     for difference in &differences {
         ratios.cluster();

@@ -298,7 +298,9 @@ fn paired(cases: &[CaseTrials], pulls: &[CasePull], method: CaseMethod) -> Optio
             let mut ratios = Ratios::new(1);
             for of_case in pairs.chunk_by(|a, b| a.0 == b.0) {
                 ratios.cluster();
-                of_case.iter().for_each(|(_, value)| ratios.add(0, *value));
+                for (_, value) in of_case {
+                    ratios.add(0, *value);
+                }
             }
             ratios.intervals(&[Ratio::Mean(0)])[0]
         }
