@@ -593,7 +593,7 @@ fn check_rendering(task: &Task, wording: &Wording, mut fault: impl FnMut(String,
                 subjects
                     .map(|case| Subject::Case(Arc::new(case.clone())))
                     .collect(),
-                "templates may use scenario, metric, evidence, question, anchor, relevance, side, say, own, pair, warmup, examples, summary, other, far, partial, replies and the names under `with`",
+                "templates may use scenario, metric, evidence, question, anchor, relevance, side, say, own, pair, warmup, examples, summary, other, partial, replies and the names under `with`",
             )
         }
     };

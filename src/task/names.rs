@@ -140,11 +140,6 @@ fn of_draw(
         examples => examples(draw, domain, side),
         // Numbers for texts that are there to distract; none of them is an anchor.
         other => other_numbers(draw),
-        // An estimate around the middle, for a sentence that stands beside another anchor.
-        far => side.map(|side| plain(f64::from(match side {
-            Side::Low => draw.theta.saturating_sub(25),
-            Side::High => (draw.theta + 25).min(100),
-        }))),
         partial => draw.slots.iter().any(|slot| !slot),
     }
 }

@@ -5,6 +5,7 @@ mod bank_cases;
 mod batches;
 mod boards;
 mod browser;
+mod case_boards;
 mod cases;
 mod clocks;
 mod command_line;

@@ -129,7 +129,7 @@ fn cases(
             let near = nearest(name, ids.iter().copied())
                 .map_or_else(String::new, |near| format!(", did you mean {near}?"));
             return Err(CliError::Usage(format!(
-                "no task asks about case `{name}`{near}; `wheel show` lists none, ids are such as {}",
+                "no task of this selection asks about case `{name}`{near}; ids are such as {}",
                 ids.first().unwrap_or(&"EXT-pricing_wtp-e-off15-001")
             )));
         }
