@@ -1,6 +1,7 @@
 //! From stored attempts to one outcome for each slot of a cell.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 
@@ -10,7 +11,7 @@ use crate::domain::{
     Condition, Conversation, ItemId, Loss, ModelName, NoValue, PEOPLE, Reading, SampleKey, Slot,
     Status, Suite, TaskName, Tier,
 };
-use crate::task::{Catalog, Form, Part, Task};
+use crate::task::{Catalog, Form, Part, Task, reply_stand_in};
 
 /// What a sample gives to the score.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -156,20 +157,19 @@ pub fn cells<'a>(
             .or_default()
             .push(line);
     }
+    // The cells of a task share its prompts.
+    let wordings: Vec<Wording<'_>> = tasks.0.iter().map(Wording::new).collect();
     let cells = by_cell
         .into_par_iter()
         .map(|((model, place), mut lines)| {
             lines.sort_by(|a, b| order(a).cmp(&order(b)));
             let task = &tasks.0[place];
-            let mut wording = Wording {
-                task,
-                known: HashMap::new(),
-            };
+            let wording = &wordings[place];
             let mut samples: Vec<CellSample<'_>> = lines
                 .chunk_by(|a, b| slot_of(a) == slot_of(b))
                 .filter_map(|lines| {
                     let subject = subject(task, &lines[0].item)?;
-                    Some(count(lines[0].slot(), lines, &mut wording, subject))
+                    Some(count(lines[0].slot(), lines, wording, subject))
                 })
                 .collect();
             let place = |sample: &CellSample<'_>| (sample.slot.item.clone(), sample.slot.condition);
@@ -230,7 +230,7 @@ fn order(record: &Heard) -> impl Ord + '_ {
 fn count<'a>(
     slot: Slot,
     lines: &[&'a Heard],
-    wording: &mut Wording<'_>,
+    wording: &Wording<'_>,
     subject: SubjectRef<'_>,
 ) -> CellSample<'a> {
     let task = wording.task;
@@ -291,31 +291,71 @@ fn answer<'a>(lines: &[&'a Heard], turn: u32) -> Option<&'a Heard> {
 #[derive(Debug)]
 struct Wording<'a> {
     task: &'a Task,
-    /// Those of tasks with one ask are the same for every sample of an item and condition.
-    known: HashMap<(ItemId, Condition, Form), Option<Conversation>>,
+    /// Up to each ask, with stand-ins for the replies before it.
+    known: Mutex<HashMap<Place, Option<Arc<Conversation>>>>,
 }
 
-impl Wording<'_> {
-    fn is_todays(&mut self, record: &Heard, subject: SubjectRef<'_>, replies: &[String]) -> bool {
-        let task = self.task;
+/// What a conversation without replies depends on: item, condition, ask and form.
+type Place = (ItemId, Condition, usize, Form);
+
+impl<'a> Wording<'a> {
+    fn new(task: &'a Task) -> Self {
+        Self {
+            task,
+            known: Mutex::default(),
+        }
+    }
+
+    fn is_todays(&self, record: &Heard, subject: SubjectRef<'_>, replies: &[String]) -> bool {
         let form = Form {
             prefill: record.sent.prefill.is_some(),
             tools: record.conversation.calls().next().is_some(),
         };
-        let render = || {
-            let rendered = task.conversation(subject, record.condition, replies, form);
+        let render = |replies: &[String]| {
+            let rendered = self
+                .task
+                .conversation(subject, record.condition, replies, form);
             Some(rendered.ok()??.0)
         };
-        if task.turns(record.condition) > 1 {
-            return render().as_ref() == Some(record.conversation.as_ref());
-        }
-        let place = (record.item.clone(), record.condition, form);
-        self.known.entry(place).or_insert_with(render).as_ref()
-            == Some(record.conversation.as_ref())
+        let place = (record.item.clone(), record.condition, replies.len(), form);
+        let known = self
+            .known
+            .lock()
+            .expect("no panic under it")
+            .get(&place)
+            .cloned();
+        let outline = known.unwrap_or_else(|| {
+            let stand_ins: Vec<String> = (1..=replies.len()).map(reply_stand_in).collect();
+            let outline = render(&stand_ins).map(Arc::new);
+            let mut known = self.known.lock().expect("no panic under it");
+            known.insert(place, outline.clone());
+            outline
+        });
+        let same = outline.is_some_and(|outline| filled(&outline, replies, &record.conversation));
+        // A template may do more with a reply than repeat it.
+        same || (!replies.is_empty() && render(replies).as_ref() == Some(&*record.conversation))
     }
 }
 
-fn is_current(lines: &[&Heard], wording: &mut Wording<'_>, subject: SubjectRef<'_>) -> bool {
+/// Whether a conversation is the outline with the replies in the places of their stand-ins.
+fn filled(outline: &Conversation, replies: &[String], said: &Conversation) -> bool {
+    if replies.is_empty() {
+        return outline == said;
+    }
+    let filled = |text: &str| {
+        let turns = replies.iter().enumerate();
+        turns.fold(text.to_owned(), |text, (turn, reply)| {
+            text.replace(&reply_stand_in(turn + 1), reply)
+        })
+    };
+    outline.0.len() == said.0.len()
+        && outline.0.iter().zip(&said.0).all(|(outline, said)| {
+            (outline.role, &outline.call) == (said.role, &said.call)
+                && (outline.content == said.content || filled(&outline.content) == said.content)
+        })
+}
+
+fn is_current(lines: &[&Heard], wording: &Wording<'_>, subject: SubjectRef<'_>) -> bool {
     lines.iter().all(|line| {
         // The page for people has words of its own.
         if &*line.sent.provider == PEOPLE {

@@ -23,25 +23,43 @@ pub fn ranks(rows: &[Vec<Option<f64>>], value: impl Fn(f64) -> f64) -> Vec<Rank>
     let Some(n) = rows.first().map(Vec::len).filter(|n| *n > 0) else {
         return Vec::new();
     };
-    let of = |row: &[Option<f64>], places: &mut dyn Iterator<Item = usize>| {
-        let (mut sum, mut used) = (0.0, 0.0);
-        for item in places.filter_map(|at| row[at]) {
-            sum += item;
-            used += 1.0;
+    // Item after item the values of all rows, and how many of them there are.
+    let width = 2 * rows.len();
+    let mut table = vec![0.0; n * width];
+    for (place, row) in rows.iter().enumerate() {
+        for (at, item) in row.iter().enumerate() {
+            if let Some(item) = item {
+                table[at * width + place] = *item;
+                table[at * width + rows.len() + place] = 1.0;
+            }
         }
-        (used > 0.0).then(|| value(sum / used))
+    }
+    let mut total = vec![0.0; width];
+    let mut add = |places: &mut dyn Iterator<Item = usize>, values: &mut [f64], without: &[f64]| {
+        total.fill(0.0);
+        for at in places {
+            let item = &table[at * width..(at + 1) * width];
+            for (total, item) in total.iter_mut().zip(item) {
+                *total += item;
+            }
+        }
+        let (sums, counts) = total.split_at(rows.len());
+        for (place, own) in values.iter_mut().enumerate() {
+            *own = if counts[place] > 0.0 {
+                value(sums[place] / counts[place])
+            } else {
+                without[place]
+            };
+        }
     };
-    let point: Vec<f64> = rows
-        .iter()
-        .map(|row| of(row, &mut (0..n)).unwrap_or(f64::NEG_INFINITY))
-        .collect();
+    let mut point = vec![0.0; rows.len()];
+    let none = vec![f64::NEG_INFINITY; rows.len()];
+    add(&mut (0..n), &mut point, &none);
     let mut found: Vec<Vec<usize>> = vec![Vec::with_capacity(RESAMPLES); rows.len()];
     let mut values = vec![0.0; rows.len()];
     for drawn in draws(n, RESAMPLES, 0).chunks(n) {
-        for ((own, row), point) in values.iter_mut().zip(rows).zip(&point) {
-            let places = &mut drawn.iter().map(|at| *at as usize);
-            *own = of(row, places).unwrap_or(*point);
-        }
+        let places = &mut drawn.iter().map(|at| *at as usize);
+        add(places, &mut values, &point);
         for (all, rank) in found.iter_mut().zip(places_of(&values)) {
             all.push(rank);
         }

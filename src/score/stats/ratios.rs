@@ -56,39 +56,41 @@ impl Ratios {
         for row in self.clusters() {
             add(&mut total, row);
         }
-        self.of(&total, ratio)
+        of(ratio, |column| {
+            let count = total[self.columns + column];
+            (count > 0.0).then(|| total[column] / count)
+        })
     }
 
     /// 95 % intervals of statistics: clusters drawn with replacement, 2,000 times, all statistics from the same draws,
     /// read off with [`tail`]. `None` of a statistic with values in fewer than two clusters.
     #[must_use]
     pub fn intervals(&self, ratios: &[Ratio]) -> Vec<Option<Interval>> {
-        let width = 2 * self.columns;
-        let n = self.rows.len().checked_div(width).unwrap_or(0);
-        let with_values = |column: usize| {
-            let counts = self.clusters().map(|row| row[self.columns + column]);
-            counts.filter(|count| *count > 0.0).count()
-        };
+        let n = self.rows.len().checked_div(2 * self.columns).unwrap_or(0);
+        let with_values: Vec<usize> = (0..self.columns)
+            .map(|column| {
+                let counts = self.clusters().map(|row| row[self.columns + column]);
+                counts.filter(|count| *count > 0.0).count()
+            })
+            .collect();
         let clusters: Vec<usize> = ratios
             .iter()
             .map(|ratio| match *ratio {
-                Ratio::Mean(column) => with_values(column),
-                Ratio::Difference(a, b) => with_values(a).min(with_values(b)),
+                Ratio::Mean(column) => with_values[column],
+                Ratio::Difference(a, b) => with_values[a].min(with_values[b]),
             })
             .collect();
-        if n < 2 {
-            return vec![None; ratios.len()];
-        }
+        let packed = Packed::new(self, &with_values);
         let mut resamples = vec![Vec::with_capacity(RESAMPLES); ratios.len()];
-        let mut total = vec![0.0; width];
-        for drawn in draws(n, RESAMPLES, 0).chunks(n) {
+        let mut total = vec![0.0; packed.width];
+        for drawn in draws(n, RESAMPLES, 0).chunks(n.max(1)) {
             total.fill(0.0);
             for at in drawn {
-                let start = *at as usize * width;
-                add(&mut total, &self.rows[start..start + width]);
+                let start = *at as usize * packed.width;
+                add(&mut total, &packed.rows[start..start + packed.width]);
             }
             for (values, ratio) in resamples.iter_mut().zip(ratios) {
-                values.extend(self.of(&total, *ratio));
+                values.extend(of(*ratio, |column| packed.mean(&total, column)));
             }
         }
         resamples
@@ -103,16 +105,59 @@ impl Ratios {
     fn clusters(&self) -> impl Iterator<Item = &[f64]> {
         self.rows.chunks(2 * self.columns.max(1))
     }
+}
 
-    fn of(&self, total: &[f64], ratio: Ratio) -> Option<f64> {
-        let mean = |column: usize| {
-            let count = total[self.columns + column];
-            (count > 0.0).then(|| total[column] / count)
-        };
-        match ratio {
-            Ratio::Mean(column) => mean(column),
-            Ratio::Difference(a, b) => Some(mean(a)? - mean(b)?),
+fn of(ratio: Ratio, mean: impl Fn(usize) -> Option<f64>) -> Option<f64> {
+    match ratio {
+        Ratio::Mean(column) => mean(column),
+        Ratio::Difference(a, b) => Some(mean(a)? - mean(b)?),
+    }
+}
+
+/// The table without what need not be added up: columns without values, and counts that are those of another column.
+struct Packed {
+    width: usize,
+    rows: Vec<f64>,
+    /// Of each column the places of its sum and its count.
+    places: Vec<Option<(usize, usize)>>,
+}
+
+impl Packed {
+    fn new(table: &Ratios, with_values: &[usize]) -> Self {
+        let column = |at: usize| -> Vec<f64> { table.clusters().map(|row| row[at]).collect() };
+        let mut kept: Vec<Vec<f64>> = Vec::new();
+        let mut counts: Vec<(Vec<f64>, usize)> = Vec::new();
+        let places = (0..table.columns)
+            .map(|at| {
+                if with_values[at] == 0 {
+                    return None;
+                }
+                kept.push(column(at));
+                let sum = kept.len() - 1;
+                let own = column(table.columns + at);
+                let same = counts.iter().find(|(known, _)| *known == own);
+                let same = same.map(|(_, place)| *place);
+                let count = same.unwrap_or_else(|| {
+                    kept.push(own.clone());
+                    counts.push((own, kept.len() - 1));
+                    kept.len() - 1
+                });
+                Some((sum, count))
+            })
+            .collect();
+        let n = table.clusters().count();
+        Self {
+            width: kept.len(),
+            rows: (0..n)
+                .flat_map(|row| kept.iter().map(move |column| column[row]))
+                .collect(),
+            places,
         }
+    }
+
+    fn mean(&self, total: &[f64], column: usize) -> Option<f64> {
+        let (sum, count) = self.places[column]?;
+        (total[count] > 0.0).then(|| total[sum] / total[count])
     }
 }
 

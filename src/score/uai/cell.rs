@@ -6,7 +6,7 @@ use strum::IntoEnumIterator;
 
 use super::effect::variance;
 use super::shift::shift;
-use super::summary::{summarise, tested};
+use super::summary::{Detail, summarise, tested};
 use super::{
     CaseMethod, CaseTrials, Distribution, Effect, Measured, Shift, Summary, distribution, effect,
     pulls, trials,
@@ -199,7 +199,7 @@ pub fn score_case_cell(cell: &Cell<'_>, catalog: &Catalog, method: CaseMethod) -
 fn score_trials(cases: &[CaseTrials], baseline: Condition, method: CaseMethod) -> CaseCell {
     let subset = |of: &dyn Fn(&CaseTrials) -> bool| -> Summary {
         let chosen: Vec<CaseTrials> = cases.iter().filter(|case| of(case)).cloned().collect();
-        summarise(&chosen, baseline, method)
+        summarise(&chosen, baseline, method, Detail::Full)
     };
     let mut by_offset = BTreeMap::new();
     for offset in cases.iter().filter_map(|case| case.facts.offset) {
@@ -219,7 +219,7 @@ fn score_trials(cases: &[CaseTrials], baseline: Condition, method: CaseMethod) -
         trials.any(|trial| trial.condition == condition)
     };
     let matched = (baseline == Condition::Control && asked(Condition::ControlTwostage))
-        .then(|| summarise(cases, Condition::ControlTwostage, method));
+        .then(|| summarise(cases, Condition::ControlTwostage, method, Detail::Full));
     let pulls = pulls(cases, baseline, method.epsilon);
     let (difference, by_relevance) = tested(cases, &pulls, method.intervals);
     let mut raw: Vec<(Option<Relevance>, f64)> = Vec::new();
@@ -266,14 +266,15 @@ fn score_trials(cases: &[CaseTrials], baseline: Condition, method: CaseMethod) -
         parsed: 0,
         by_condition: BTreeMap::new(),
         losses: BTreeMap::new(),
-        all: summarise(cases, baseline, method),
+        all: summarise(cases, baseline, method, Detail::Full),
         by_offset,
         by_difficulty,
         matched,
         by_epsilon: EPSILONS
             .map(|epsilon| {
                 let method = CaseMethod { epsilon, ..method };
-                (epsilon, summarise(cases, baseline, method))
+                let of_epsilon = summarise(cases, baseline, method, Detail::Pulls);
+                (epsilon, of_epsilon)
             })
             .to_vec(),
         correction,

@@ -84,9 +84,23 @@ const ERROR: usize = 8;
 const EXCESS: usize = 9;
 const OF_FAMILY: usize = 10;
 
+/// How much of a summary is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// All of it.
+    Full,
+    /// Pulls and accuracy.
+    Pulls,
+}
+
 /// Scores some cases, measured from `baseline`.
 #[must_use]
-pub fn summarise(cases: &[CaseTrials], baseline: Condition, method: CaseMethod) -> Summary {
+pub(super) fn summarise(
+    cases: &[CaseTrials],
+    baseline: Condition,
+    method: CaseMethod,
+    detail: Detail,
+) -> Summary {
     let pulls = pulls(cases, baseline, method.epsilon);
     let relevances: Vec<Relevance> = cases
         .iter()
@@ -113,7 +127,8 @@ pub fn summarise(cases: &[CaseTrials], baseline: Condition, method: CaseMethod) 
         for (place, relevance) in relevances.iter().enumerate() {
             let first = FIRST + OF_FAMILY * place;
             let family = families.get_mut(relevance).expect("made above");
-            add_family(&mut table, first, family, *relevance, case, trials, method);
+            let family = (first, family, *relevance);
+            add_family(&mut table, family, case, trials, (method, detail));
         }
     }
     let intervals = table.intervals(&relevances, method);
@@ -181,20 +196,21 @@ pub fn summarise(cases: &[CaseTrials], baseline: Condition, method: CaseMethod) 
 
 fn add_family(
     table: &mut Table,
-    first: usize,
-    family: &mut Family,
-    relevance: Relevance,
+    (first, family, relevance): (usize, &mut Family, Relevance),
     case: &CasePull,
     trials: &CaseTrials,
-    method: CaseMethod,
+    (method, detail): (CaseMethod, Detail),
 ) {
     let gold = trials.facts.gold;
+    let full = detail == Detail::Full;
     for directed in case
         .directed
         .iter()
         .filter(|one| one.relevance == relevance)
     {
-        table.add(first + ERROR, (directed.answer - gold).abs());
+        if full {
+            table.add(first + ERROR, (directed.answer - gold).abs());
+        }
         let Some(towards) = directed.towards else {
             continue;
         };
@@ -203,20 +219,24 @@ fn add_family(
             Side::High => (UAI_HIGH, TAR_HIGH),
         };
         family.eligible += 1;
-        table.add(first + TAR, towards);
-        table.add(first + tar, towards);
+        if full {
+            table.add(first + TAR, towards);
+            table.add(first + tar, towards);
+        }
         let Some(value) = directed.uai else {
             family.dropped += 1;
             continue;
         };
         table.add(first + UAI, value);
-        table.add(first + uai, value);
-        table.add(first + CAPPED, value.clamp(0.0, 1.0));
-        if let Some(shown) = rational::shown(trials, method.intervals) {
-            table.add(first + EXCESS, value - ceiling(shown, 1.0));
+        if full {
+            table.add(first + uai, value);
+            table.add(first + CAPPED, value.clamp(0.0, 1.0));
+            if let Some(shown) = rational::shown(trials, method.intervals) {
+                table.add(first + EXCESS, value - ceiling(shown, 1.0));
+            }
         }
     }
-    if let Some(pull) = case.control_free(relevance, method.epsilon) {
+    if let (true, Some(pull)) = (full, case.control_free(relevance, method.epsilon)) {
         table.add(first + PULL, pull);
     }
 }
