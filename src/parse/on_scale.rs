@@ -36,6 +36,13 @@ static MARKER: LazyLock<Regex> =
 /// scale is [`NoValue::OffScale`].
 #[must_use]
 pub fn read_on_scale(text: &str) -> Reading {
+    if let Some(value) = bare(text.trim()) {
+        return Reading {
+            value: on_scale(value),
+            rule: Rule::LastLine,
+            comparison: None,
+        };
+    }
     let text = visible::normalise(&visible::drop_thinking(text));
     let text = SHARE.replace_all(&text, "$1");
     let text = SCALE.replace_all(&text, "the scale");
@@ -56,13 +63,28 @@ pub fn read_on_scale(text: &str) -> Reading {
             comparison: false,
         },
     );
-    if reading
-        .value
-        .is_ok_and(|value| !(0.0..=100.0).contains(&value))
-    {
-        reading.value = Err(NoValue::OffScale);
-    }
+    reading.value = reading.value.and_then(on_scale);
     reading
+}
+
+fn on_scale(value: f64) -> Result<f64, NoValue> {
+    if (0.0..=100.0).contains(&value) {
+        Ok(value)
+    } else {
+        Err(NoValue::OffScale)
+    }
+}
+
+/// A reply that is nothing but plain digits, as most are: there is nothing to weigh.
+fn bare(text: &str) -> Option<f64> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    // Three digits behind a dot may be a group of thousands, and a zero in front is no way to begin a number.
+    let plain = digits(whole)
+        && digits(decimals)
+        && decimals.len() != 3
+        && (whole == "0" || !whole.starts_with('0'));
+    (plain && text.len() <= 24).then(|| text.parse().ok())?
 }
 
 /// The text without the numbers of a list: two lines or more that count from 1.

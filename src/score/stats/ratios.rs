@@ -82,13 +82,9 @@ impl Ratios {
             .collect();
         let packed = Packed::new(self, &with_values);
         let mut resamples = vec![Vec::with_capacity(RESAMPLES); ratios.len()];
-        let mut total = vec![0.0; packed.width];
+        let mut total = Vec::new();
         for drawn in draws(n, RESAMPLES, 0).chunks(n.max(1)) {
-            total.fill(0.0);
-            for at in drawn {
-                let start = *at as usize * packed.width;
-                add(&mut total, &packed.rows[start..start + packed.width]);
-            }
+            packed.add_up(drawn, &mut total);
             for (values, ratio) in resamples.iter_mut().zip(ratios) {
                 values.extend(of(*ratio, |column| packed.mean(&total, column)));
             }
@@ -114,10 +110,14 @@ fn of(ratio: Ratio, mean: impl Fn(usize) -> Option<f64>) -> Option<f64> {
     }
 }
 
+/// Columns that are added up together: a cache line of numbers.
+const LANES: usize = 8;
+
 /// The table without what need not be added up: columns without values, and counts that are those of another column.
 struct Packed {
-    width: usize,
-    rows: Vec<f64>,
+    /// Some columns at a time the rows of all clusters, so that what is drawn from lies in the fastest cache and the sums
+    /// in registers.
+    slices: Vec<Vec<[f64; LANES]>>,
     /// Of each column the places of its sum and its count.
     places: Vec<Option<(usize, usize)>>,
 }
@@ -145,13 +145,23 @@ impl Packed {
                 Some((sum, count))
             })
             .collect();
-        let n = table.clusters().count();
+        let slices = kept.chunks(LANES).map(|columns| {
+            let row = |at: usize| {
+                std::array::from_fn(|lane| columns.get(lane).map_or(0.0, |column| column[at]))
+            };
+            (0..table.clusters().count()).map(row).collect()
+        });
         Self {
-            width: kept.len(),
-            rows: (0..n)
-                .flat_map(|row| kept.iter().map(move |column| column[row]))
-                .collect(),
+            slices: slices.collect(),
             places,
+        }
+    }
+
+    /// The sums of the kept columns over the drawn clusters.
+    fn add_up(&self, drawn: &[u32], total: &mut Vec<f64>) {
+        total.clear();
+        for slice in &self.slices {
+            total.extend(sums(slice, drawn));
         }
     }
 
@@ -159,6 +169,15 @@ impl Packed {
         let (sum, count) = self.places[column]?;
         (total[count] > 0.0).then(|| total[sum] / total[count])
     }
+}
+
+/// Sums over drawn rows. A function of its own, and by value, so that the sums stay in registers.
+#[inline(never)]
+fn sums(rows: &[[f64; LANES]], drawn: &[u32]) -> [f64; LANES] {
+    drawn.iter().fold([0.0; LANES], |sums, at| {
+        let row = &rows[*at as usize];
+        std::array::from_fn(|lane| sums[lane] + row[lane])
+    })
 }
 
 fn add(total: &mut [f64], row: &[f64]) {

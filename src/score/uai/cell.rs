@@ -257,6 +257,7 @@ fn score_trials(cases: &[CaseTrials], baseline: Condition, method: CaseMethod) -
         .filter_map(|condition| Some((condition, effect(cases, condition, baseline)?)))
         .collect();
     let (correction, reduction) = revisions(cases);
+    let all = summarise(cases, baseline, method, Detail::Full);
     CaseCell {
         model: "".into(),
         task: "".into(),
@@ -266,12 +267,15 @@ fn score_trials(cases: &[CaseTrials], baseline: Condition, method: CaseMethod) -
         parsed: 0,
         by_condition: BTreeMap::new(),
         losses: BTreeMap::new(),
-        all: summarise(cases, baseline, method, Detail::Full),
+        all: all.clone(),
         by_offset,
         by_difficulty,
         matched,
         by_epsilon: EPSILONS
             .map(|epsilon| {
+                if epsilon == method.epsilon {
+                    return (epsilon, all.clone());
+                }
                 let method = CaseMethod { epsilon, ..method };
                 let of_epsilon = summarise(cases, baseline, method, Detail::Pulls);
                 (epsilon, of_epsilon)
