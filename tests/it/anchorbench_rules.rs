@@ -108,7 +108,9 @@ fn replies_are_read_by_either_rules_from_the_command_line() {
 #[test]
 fn plain_digits_are_read_as_the_whole_reader_reads_them() {
     // A blank and a full stop around them take the long way.
-    for text in ["0", "7", "62", "100", "101", "62.5", "0.5", "99.99", "12345"] {
+    for text in [
+        "0", "7", "62", "100", "101", "62.5", "0.5", "99.99", "12345",
+    ] {
         let long = read_on_scale(&format!("The number is {text} ."));
         assert_eq!(read_on_scale(text).value, long.value, "{text}");
     }
