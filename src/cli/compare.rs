@@ -174,7 +174,11 @@ fn pairs(
     for a in first {
         match second.iter().find(|b| same(a, b)) {
             Some(b) if a.why.is_none() && b.why.is_none() => {
-                rows.push((about(a), uai::contrast(b, a)));
+                let contrast = uai::contrast(b, a);
+                // Tasks with cases of their own have none in common.
+                if contrast.error.is_some() {
+                    rows.push((about(a), contrast));
+                }
             }
             Some(_) => output::note(&format!(
                 "{}: one of the two has answers in less than 80 % of its samples; left out",

@@ -138,7 +138,11 @@ fn results(args: &ResultArgs) -> Result<Exit, CliError> {
             let first = cell.task.turn_of(record.condition, Part::Anchor);
             let first = first.and_then(|turn| {
                 let mut of_sample = same.into_iter().flatten();
-                let first = of_sample.find(|line| line.turn == turn && line.status.is_answer())?;
+                let first = of_sample.find(|line| {
+                    line.turn == turn
+                        && line.status.is_answer()
+                        && (&line.model, &line.task) == (&record.model, &record.task)
+                })?;
                 Some((first.full_text(), sample.anchor))
             });
             let answer = match sample.outcome {

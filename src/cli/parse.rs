@@ -67,7 +67,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         }
         let line: Line = serde_json::from_str(&line).map_err(|error| {
             CliError::Usage(format!(
-                "{name}:{}: {error}; a line is {{\"task\",\"unit\",\"anchor\"?,\"reply\"}}",
+                "{name}:{}: {error}; a line is {{\"task\",\"unit\",\"anchor\"?,\"reply\"}}, of cases {{\"reply\",\"prompt\"?,\"structured\"?}}",
                 number + 1
             ))
         })?;

@@ -159,6 +159,14 @@ fn prompt_alone(
     subject: SubjectRef<'_>,
     condition: Condition,
 ) -> Result<String, CliError> {
+    if let SubjectRef::Case(case) = subject
+        && !case.asks_under(condition)
+    {
+        return Ok(format!(
+            "=== {} · {} · {condition} · the prompt is not known: only answers were imported",
+            task.name, case.id
+        ));
+    }
     // As it would be sent: the model entry decides on the form.
     let form = match &args.model {
         Some(name) => resolve(name, &args.models.load()?)

@@ -1,12 +1,14 @@
 //! `wheel tasks`: list and check.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Args as ClapArgs, Subcommand};
 use strum::IntoEnumIterator;
 
 use super::workspace::{QuestionArgs, StoreArgs, TaskArgs};
 use super::{CliError, Exit, output};
+use crate::bank::cases::{self, Case};
 use crate::domain::Suite;
 use crate::publish::plain_table;
 use crate::task::{self, Task};
@@ -47,6 +49,22 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
             )));
         }
         let tasks = task::load(&files, &args.tasks.wording()?).map_err(CliError::usage)?;
+        let wording = args.tasks.wording()?;
+        for task in &tasks.0 {
+            let Some(spec) = &task.cases else { continue };
+            let cases = spec.generate(&wording);
+            if let Some(fault) = cases::check(&cases).first() {
+                return Err(CliError::Usage(format!("task `{}`: {fault}", task.name)));
+            }
+            let cases: Vec<Arc<Case>> = cases.into_iter().map(Arc::new).collect();
+            let faults = task::check_prompts(task, &cases).map_err(CliError::usage)?;
+            if let Some(fault) = faults.first() {
+                return Err(CliError::Usage(format!(
+                    "{fault}; every prompt of a set must differ from the others and hold its anchor ({} such faults)",
+                    faults.len()
+                )));
+            }
+        }
         output::result(&format!("{} tasks are fit to run", tasks.0.len()))?;
         return Ok(Exit::Done);
     }

@@ -11,7 +11,7 @@ use strum::VariantNames;
 use super::{CliError, output};
 use crate::bank::cases::{self, Case, Cases, Spec, Wording};
 use crate::bank::{self, Bank, BankFile, Strictness};
-use crate::domain::Suite;
+use crate::domain::{Suite, TaskName};
 use crate::model::{self, Registry};
 use crate::store;
 use crate::task::{self, Catalog, TaskFile, Tasks, published_task};
@@ -153,6 +153,13 @@ impl TaskArgs {
             }
             let published = published.iter().cloned().map(Arc::new).collect();
             cases.insert(name.clone(), published);
+        }
+        // Variants in our wording have nothing to be compared with where the task is published.
+        if let Some(set) = &set {
+            let published = |name: &TaskName| set.0.contains_key(name);
+            tasks.0.retain(|task| {
+                published(&task.name) || !task.variant_of.as_ref().is_some_and(published)
+            });
         }
         // Variants mostly ask about the cases of their task.
         let mut made: Vec<(&Spec, Vec<Arc<Case>>)> = Vec::new();

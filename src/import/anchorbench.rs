@@ -8,7 +8,8 @@ use sha2::{Digest, Sha256};
 
 use crate::bank::cases::{Content, Difficulty, Facts, PublishedSet, View, half_even};
 use crate::domain::{
-    Condition, Conversation, ErrorClass, ItemId, KeyBase, Prompt, Role, Sampling, Status, TaskName,
+    Condition, Conversation, ErrorClass, ItemId, KeyBase, Prompt, Role, Sampling, Side, Status,
+    TaskName,
 };
 use crate::store::{Record, RecordedError, Sent, Spot};
 use crate::task::published_name;
@@ -46,6 +47,7 @@ pub struct Published {
 struct Spec {
     facts: Facts,
     hidden: Vec<usize>,
+    anchors: (f64, f64),
 }
 
 /// A line of `itemspecs.jsonl`, as far as it is needed.
@@ -77,7 +79,6 @@ struct Rating {
 struct Anchors {
     low: f64,
     high: f64,
-    offset: Option<u8>,
 }
 
 /// A line of `promptviews.jsonl`, as far as it is needed.
@@ -90,6 +91,7 @@ struct ViewLine {
     #[serde(default)]
     prompt_components: Value,
     anchor_value: Option<f64>,
+    anchor_relevance: Option<String>,
     prompt_hash: String,
 }
 
@@ -217,11 +219,13 @@ impl Published {
             facts: Facts {
                 domain: line.domain.into(),
                 difficulty: difficulty(at, &line.difficulty)?,
-                offset: line.anchors.offset,
+                // Histories have no distance, though their specifications hold numbers.
+                offset: offset_of(&line.item_id),
                 gold: line.y_star_evidence,
                 shown: u8::try_from(visible.len()).ok(),
             },
             hidden: hidden.map(|(slot, _)| slot).collect(),
+            anchors: (line.anchors.low, line.anchors.high),
         };
         let item = ItemId::from(line.item_id);
         match self.specs.get(&item) {
@@ -267,6 +271,36 @@ impl Published {
         };
         if let Some(anchor) = line.anchor_value {
             on_scale(at, "anchor", anchor)?;
+            let wanted = match condition.side() {
+                Some(Side::Low) => spec.anchors.0,
+                _ => spec.anchors.1,
+            };
+            if anchor != wanted {
+                return Err(at.fault(
+                    format!("the anchor of `{item}` under {condition} is {anchor}, but its specification says {wanted}"),
+                    "fetch the file again",
+                ));
+            }
+        }
+        let relevance = condition
+            .anchored()
+            .map(|(relevance, _)| relevance.to_string());
+        let stated = line
+            .anchor_relevance
+            .as_deref()
+            .filter(|stated| *stated != "none");
+        // Retrieval's further views say more than their relevance.
+        if stated != relevance.as_deref()
+            && line.anchor_relevance.is_some()
+            && !task.as_str().starts_with("rag-")
+        {
+            return Err(at.fault(
+                format!(
+                    "`{item}` under {condition} states the relevance {}",
+                    stated.unwrap_or("none")
+                ),
+                "fetch the file again",
+            ));
         }
         let parts = &line.prompt_components;
         let stage = |name: &str| parts[name].as_str().map(str::to_owned);
@@ -315,38 +349,47 @@ impl Published {
         let Content::Published(views) = &mut case.content else {
             unreachable!("a set holds published cases");
         };
-        match views.get(&condition) {
-            Some(known)
-                if *known != view && !view.stages.is_empty() && !known.stages.is_empty() =>
-            {
-                Err(at.fault(
-                    format!("`{}` has another prompt under {condition} before", case.id),
-                    "a folder holds one version of a set",
-                ))
-            }
-            Some(known) if view.stages.is_empty() && !known.stages.is_empty() => Ok(()),
-            _ => {
+        let known = views.get(&condition);
+        if let Some(known) = known
+            && (known.turns, known.anchor) != (view.turns, view.anchor)
+        {
+            return Err(at.fault(
+                format!(
+                    "`{}` under {condition} takes {} turns and holds the anchor {}, but was {} and {} before",
+                    case.id,
+                    view.turns,
+                    said(view.anchor),
+                    known.turns,
+                    said(known.anchor)
+                ),
+                "answers to other prompts belong into a store of their own",
+            ));
+        }
+        let stages = known.map_or(&[][..], |known| known.stages.as_slice());
+        match (stages, view.stages.as_slice()) {
+            ([], _) => {
                 views.insert(condition, view);
                 Ok(())
             }
+            (known, new) if new.is_empty() || known == new => Ok(()),
+            _ => Err(at.fault(
+                format!("`{}` has another prompt under {condition} before", case.id),
+                "a folder holds one version of a set",
+            )),
         }
     }
 
-    /// Gives variants the control of their task, which they are measured from, and finds cases without any.
+    /// Gives retrieval's further views the control of their task, since they come without one, and finds cases without any.
     #[must_use]
     pub fn finish(&mut self) -> Vec<SetFault> {
-        let bases: Vec<(TaskName, TaskName)> = self
-            .set
-            .0
-            .keys()
-            .filter_map(|name| Some((name.clone(), name.as_str().split_once('-')?.0.into())))
-            .filter(|(name, base): &(TaskName, TaskName)| {
-                name.as_str() != "icl-dist" && self.set.0.contains_key(base)
-            })
+        let names = self.set.0.keys();
+        let variants: Vec<TaskName> = names
+            .filter(|name| name.as_str().starts_with("rag-"))
+            .cloned()
             .collect();
-        for (variant, base) in bases {
-            let controls: BTreeMap<ItemId, View> = self.set.0[&base]
-                .iter()
+        for variant in variants {
+            let base = self.set.0.get("rag").into_iter().flatten();
+            let controls: BTreeMap<ItemId, View> = base
                 .filter_map(|case| match &case.content {
                     Content::Published(views) => {
                         Some((case.id.clone(), views.get(&Condition::Control)?.clone()))
@@ -397,9 +440,9 @@ impl Published {
         mut take: impl FnMut(Record),
     ) -> Vec<SetFault> {
         let mut faults = Vec::new();
-        let mut epochs: BTreeMap<(String, TaskName, ItemId, Condition), u32> = BTreeMap::new();
+        let mut seen: BTreeMap<(String, TaskName, ItemId, Condition, u32), u32> = BTreeMap::new();
         each(lines, "an answer", &mut faults, |at, line: ResultLine| {
-            let records = self.result(at, &line, model, now, &mut epochs)?;
+            let records = self.result(at, &line, model, now, &mut seen)?;
             records.into_iter().for_each(&mut take);
             Ok(())
         });
@@ -412,7 +455,7 @@ impl Published {
         line: &ResultLine,
         model: &str,
         now: &str,
-        epochs: &mut BTreeMap<(String, TaskName, ItemId, Condition), u32>,
+        seen: &mut BTreeMap<(String, TaskName, ItemId, Condition, u32), u32>,
     ) -> Result<Vec<Record>, SetFault> {
         let (task, condition) = known(at, &line.suite, &line.condition)?;
         on_scale(at, "gold", line.y_star_evidence)?;
@@ -453,9 +496,17 @@ impl Published {
         };
         self.put(at, &task, item.clone(), condition, facts, view)?;
         let model = line.model_id.as_deref().unwrap_or(model);
-        let place = (model.to_owned(), task.clone(), item.clone(), condition);
-        let last = epochs.entry(place).or_default();
-        *last = line.seed_idx.map_or(*last + 1, |index| index + 1);
+        let epoch = line.seed_idx.map_or(1, |index| index.saturating_add(1));
+        let place = (
+            model.to_owned(),
+            task.clone(),
+            item.clone(),
+            condition,
+            epoch,
+        );
+        // A later line for the same place goes before an earlier one.
+        let attempt = seen.entry(place).or_default();
+        *attempt += 1;
         let said = |text: &Option<String>, number: Option<f64>| {
             let number = number.map(|number| number.to_string());
             text.clone().or(number).unwrap_or_default()
@@ -465,9 +516,16 @@ impl Published {
             replies.push(said(&line.stage1_raw_text, line.stage1_answer));
         }
         replies.push(said(&line.raw_text, line.answer_int));
-        let stages = self.set.stages(&task, &item, condition);
+        let mut stages = self.set.stages(&task, &item, condition);
+        if stages.is_empty() {
+            // The words are not known; what was asked is, and tells the samples apart.
+            let turns = 1..=replies.len();
+            stages = turns
+                .map(|turn| format!("⟨turn {turn} of {task}, {item}, {condition}⟩"))
+                .collect();
+        }
         let outline = conversation(&stages, &["⟨reply 1⟩".to_owned()]);
-        let key = KeyBase::new(model, &Sampling::default(), &outline).key(*last);
+        let key = KeyBase::new(model, &Sampling::default(), &outline).key(epoch);
         let mut records = Vec::new();
         for (turn, reply) in replies.iter().enumerate() {
             let prompt = Prompt::from(conversation(&stages, &replies[..turn]));
@@ -479,9 +537,9 @@ impl Published {
                 tier: None,
                 condition,
                 anchor: line.anchor_value.filter(|_| !two),
-                epoch: *last,
+                epoch,
                 turn: u32::try_from(turn + 1).unwrap_or(u32::MAX),
-                attempt: 1,
+                attempt: *attempt,
             };
             let sent = Sent::elsewhere("anchorbench", model);
             let mut record = Record::sent(spot, &prompt, sent, now.to_owned());
@@ -491,6 +549,10 @@ impl Published {
         }
         Ok(records)
     }
+}
+
+fn said(anchor: Option<f64>) -> String {
+    anchor.map_or_else(|| "none".to_owned(), |anchor| anchor.to_string())
 }
 
 fn fill(record: &mut Record, reply: &str) {

@@ -11,7 +11,7 @@ use crate::domain::{NoValue, Reading, Rule};
 static SCALE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?xi)
-        \b0\s*(?:\([^)\d]*\)\s*)?(?:-|–|—|−|\.\.+|to|and|through|up\sto)\s*100\b(?:\s*\([^)\d]*\))?
+        \b[01]\s*(?:\([^)\d]*\)\s*)?(?:-|–|—|−|\.\.+|to|and|through|up\sto)\s*100\b(?:\s*\([^)\d]*\))?
         |\b(?:out\sof|of\sa\spossible|on\sa\sscale\sof)\s+100\b
         ",
     )
@@ -23,9 +23,8 @@ static SHARE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(\d)\s*/\s*100\b").expect("a literal pattern"));
 
 /// A fraction that nobody worked out.
-static FRACTION: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\W*\d+(?:\.\d+)?\s*(?:/|÷)\s*\d+(?:\.\d+)?\W*$").expect("a literal pattern")
-});
+static FRACTION: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\d\s*(?:/|÷)\s*\d[^=]*$").expect("a literal pattern"));
 
 static MARKER: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^\s*(\d{1,2})[.)]\s+\S").expect("a literal pattern"));

@@ -177,7 +177,11 @@ pub fn cells<'a>(
                 let slot = &epochs[0].slot;
                 let today = match subject(task, &slot.item) {
                     // An anchor that the model gave itself is another one each time.
-                    Some(SubjectRef::Case(_)) if task.reads(Part::Anchor) => continue,
+                    Some(SubjectRef::Case(_))
+                        if task.turn_of(slot.condition, Part::Anchor).is_some() =>
+                    {
+                        continue;
+                    }
                     Some(SubjectRef::Case(case)) => case.anchor(slot.condition),
                     Some(SubjectRef::Question(item)) => item.anchor(slot.condition).map(f64::from),
                     None => None,

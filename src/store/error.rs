@@ -29,6 +29,14 @@ pub enum StoreError {
         /// What is wrong.
         message: String,
     },
+    /// Two stores hold a published case in two versions.
+    #[error("{}: case `{item}` is another one than in the stores before; merge stores of one version of the set", path.display())]
+    OtherCase {
+        /// Which set.
+        path: PathBuf,
+        /// Which case.
+        item: String,
+    },
     /// A line of published cases cannot be read.
     #[error("{}:{line}: not a case: {message}; import the set again with `wheel import anchorbench`", path.display())]
     BrokenCase {

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::compressed::{open_text, packed};
 use super::read::{LineError, Seen, entries, parse_line};
-use super::{BatchLog, CellFile, StoreError, cell_path, list_files};
+use super::{BatchLog, CellFile, StoreError, cell_path, list_files, read_set, set_path, write_set};
+use crate::bank::cases::PublishedSet;
 
 /// What a merge did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub struct Merged {
 
 /// Adds every line of the sources to the target, in the order of the sources, byte for byte, each line once.
 ///
-/// A line goes to the file of its model and task, wherever it stood.
+/// A line goes to the file of its model and task, wherever it stood. Published cases are joined too.
 ///
 /// # Errors
 /// A broken line that is not the last of its file, a newer version, or a file that cannot be read or written. Lines
@@ -45,6 +46,22 @@ pub fn merge(sources: &[PathBuf], target: &Path) -> Result<Merged, StoreError> {
         for path in list_files(source)? {
             merge_file(&path, target, &mut open, &mut merged)?;
         }
+    }
+    let mut set = None;
+    for store in sources.iter().map(PathBuf::as_path).chain([target]) {
+        let Some(of_store) = read_set(store)? else {
+            continue;
+        };
+        let merged = set.get_or_insert_with(PublishedSet::default);
+        if let Err(item) = merged.merge(of_store) {
+            return Err(StoreError::OtherCase {
+                path: set_path(store),
+                item: item.to_string(),
+            });
+        }
+    }
+    if let Some(set) = set {
+        write_set(target, &set)?;
     }
     for (cell, _) in open.values() {
         cell.sync()?;

@@ -57,5 +57,9 @@ pub fn write_set(store: &Path, set: &PublishedSet) -> Result<(), StoreError> {
         file.as_file().set_permissions(mode).map_err(io)?;
     }
     file.persist(&path).map_err(|error| io(error.error))?;
-    Ok(())
+    // The packed one would hide it.
+    match std::fs::remove_file(packed(&path)) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io(error)),
+        _ => Ok(()),
+    }
 }

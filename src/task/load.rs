@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use strum::{IntoEnumIterator, VariantNames};
@@ -20,7 +20,18 @@ pub fn load(files: &[TaskFile], wording: &Wording) -> Result<Tasks, Faults> {
     for file in files {
         match Document::parse(file.name.clone(), &file.text) {
             Ok(document) => {
-                for task in read_file(&document, &mut faults) {
+                let of_file = read_file(&document, &mut faults);
+                let names: BTreeSet<&TaskName> = of_file.iter().map(|task| &task.name).collect();
+                if names.len() < of_file.len() {
+                    let at = document.root.at;
+                    faults.0.push(document.fault(
+                        at,
+                        Some("variants"),
+                        "two variants have one name",
+                        "give each a name of its own: it becomes a file in the store",
+                    ));
+                }
+                for task in of_file {
                     // Those that are compiled in are rendered by the tests.
                     if !file.built_in {
                         check_rendering(&task, wording, |message, mend| {
@@ -155,6 +166,7 @@ fn read_task(
         .scalar("prefill")
         .map(|prefill| prefill.text)
         .filter(|prefill| !prefill.is_empty());
+    let reasons = root.flag("reasons").unwrap_or(false);
     let one_line = root.flag("one_line").unwrap_or(false);
     let epochs = root.from_one("epochs").unwrap_or(1);
     let sampling = root.nested("sampling", |fields| Prescribed {
@@ -175,6 +187,7 @@ fn read_task(
         conditions,
         steps: Vec::new(),
         prefill,
+        reasons,
         one_line,
         cases,
         epochs,

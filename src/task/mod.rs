@@ -43,6 +43,8 @@ pub struct Task {
     pub steps: Vec<Step>,
     /// The start of the reply that models with `prefill: true` are given where a number is asked for.
     pub prefill: Option<String>,
+    /// Whether the estimate is reasoned out, so that its reply has no given start.
+    pub reasons: bool,
     /// Whether one line is asked for: such replies count for tokens per one-line answer.
     pub one_line: bool,
     /// The cases it asks about; `None` if it asks the questions of the bank.
@@ -114,6 +116,8 @@ pub enum Part {
     Comparison,
     /// The number that is the anchor of the later estimate.
     Anchor,
+    /// A number that the model is asked to look at once more.
+    Draft,
 }
 
 impl Task {

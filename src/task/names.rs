@@ -4,9 +4,7 @@ use minijinja::value::merge_maps;
 use minijinja::{Value, context};
 
 use super::Task;
-use crate::bank::cases::{
-    Case, Content, Demonstration, Domain, Draw, Extra, RATINGS, Warmup, half_even,
-};
+use crate::bank::cases::{Case, Content, Demonstration, Domain, Draw, Extra, RATINGS, Warmup};
 use crate::bank::{Item, SubjectRef};
 use crate::domain::{Condition, Side, grouped, plain};
 
@@ -239,15 +237,16 @@ fn summary(draw: &Draw) -> Value {
     }
 }
 
+/// Two numbers by the place of the case that are no anchor, no rating and not each other.
 fn other_numbers(draw: &Draw) -> [String; 2] {
-    let anchors = draw
-        .anchors
-        .map_or([None; 2], |(low, high)| [Some(low), Some(high)]);
+    let anchors = draw.anchors.into_iter().flat_map(|(low, high)| [low, high]);
+    let mut taken: Vec<u8> = anchors.chain(draw.ratings).collect();
     [13, 29].map(|step| {
-        let mut number = u8::try_from((draw.place * step) % 90).unwrap_or(0) + 6;
-        while anchors.contains(&Some(number)) {
+        let mut number = u8::try_from((draw.place * step) % 80).unwrap_or(0) + 6;
+        while taken.contains(&number) {
             number += 1;
         }
-        half_even(f64::from(number)).to_string()
+        taken.push(number);
+        number.to_string()
     })
 }

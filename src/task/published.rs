@@ -54,7 +54,9 @@ pub fn published_task(name: &TaskName, set: &PublishedSet, known: Option<&Task>)
         variant_of: known.and_then(|known| known.variant_of.clone()),
         conditions,
         steps,
-        prefill: known.and_then(|known| known.prefill.clone()),
+        // To the letter: no word of ours stands in the reply.
+        prefill: None,
+        reasons: false,
         one_line: false,
         cases: None,
         epochs: 1,
@@ -78,7 +80,13 @@ pub fn published_name(suite: &str, condition: &str) -> Option<(TaskName, Conditi
             pair(&format!("external-partial-{k}"), condition)
         }
         "external" | "history" | "icl" | "rag" | "tool" => pair(suite, condition),
-        _ => None,
+        // Answers to our variants, as they are exported.
+        _ => match suite.split_once('_')? {
+            ("external" | "history" | "icl" | "rag" | "tool", _) => {
+                pair(&suite.replace('_', "-"), condition)
+            }
+            _ => None,
+        },
     }
     .or_else(|| of_rag(suite, condition))
 }
@@ -125,6 +133,12 @@ mod tests {
                 "irrelevant_low_nodiscl",
                 "rag-no-disclaimer",
                 Condition::IrrelevantLow,
+            ),
+            (
+                "rag_first_of_5",
+                "plausible_low",
+                "rag-first-of-5",
+                Condition::PlausibleLow,
             ),
             (
                 "history",

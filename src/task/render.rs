@@ -66,16 +66,19 @@ impl Task {
                 Step::Call { tool, templates } => {
                     let [words, arguments, output] = templates;
                     let call = ToolCall {
-                        id: format!("call_{}", conversation.calls().count() + 1),
+                        // Nine letters and digits, which every server takes.
+                        id: format!("call{:05}", conversation.calls().count() + 1),
                         name: tool.clone(),
                         arguments: render(arguments)?,
                     };
                     conversation.call(call, render(words)?, render(output)?);
                 }
                 Step::Ask { reads } => {
-                    let number = reads
-                        .iter()
-                        .any(|part| matches!(part, Part::Estimate | Part::Anchor));
+                    let number = reads.iter().any(|part| match part {
+                        Part::Estimate => !self.reasons,
+                        Part::Anchor | Part::Draft => true,
+                        Part::Comparison => false,
+                    });
                     let start = self.prefill.as_deref().filter(|_| form.prefill && number);
                     let Some(reply) = replies.get(turn) else {
                         if let Some(start) = start {

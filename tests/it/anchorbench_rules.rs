@@ -64,6 +64,9 @@ fn our_rules_close_the_holes_of_the_published_ones() {
         ("1. Add them up.\n2. Divide.\n62", Ok(62.0)),
         // A fraction that nobody worked out.
         ("38/5", Err(NoValue::Ambiguous)),
+        ("Answer: 3/4", Err(NoValue::Ambiguous)),
+        ("388 / 5 = 77.6\n78", Ok(78.0)),
+        ("I would say 64 on a 1-100 scale", Ok(64.0)),
         // What both read alike.
         ("72", Ok(72.0)),
         ("0", Ok(0.0)),

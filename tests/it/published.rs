@@ -305,3 +305,63 @@ fn failed_answers_count_and_either_rules_score_without_a_model() {
     );
     assert_eq!(theirs["parsed"], 2);
 }
+
+#[test]
+fn answers_without_prompts_are_kept_apart_and_later_imports_are_seen() {
+    let folder = Folder::new();
+    let line = |item: &str, condition: &str, anchor: Value, answer: u8| {
+        json!({
+            "model_id": "m", "item_id": item, "suite": "external", "domain": "d", "difficulty": "easy",
+            "condition": condition, "anchor_value": anchor, "y_star_evidence": 52, "answer_int": answer,
+        })
+        .to_string()
+    };
+    let import = |name: &str, item: &str, answers: [u8; 2]| {
+        let lines = [
+            line(item, "control", Value::Null, answers[0]),
+            line(item, "plausible_low", json!(30), answers[1]),
+        ];
+        folder.write(&format!("{name}/results.jsonl"), &lines.join("\n"));
+        folder
+            .wheel(&format!("import anchorbench {name}"))
+            .expect(0)
+            .err
+    };
+    // The same answers to two cases are four answers.
+    assert!(
+        import("a", "EXT-d-e-off15-001", [60, 60]).contains("added 2 replies, already there 0")
+    );
+    assert!(
+        import("b", "EXT-d-e-off15-002", [60, 60]).contains("added 2 replies, already there 0")
+    );
+    assert!(
+        import("b", "EXT-d-e-off15-002", [60, 60]).contains("added 0 replies, already there 2")
+    );
+    let cases = |store: &str| {
+        let words = format!("score --suite anchorbench --json --store {store}");
+        folder.wheel(&words).expect(0).json()["cells"][0]["n"].clone()
+    };
+    assert_eq!(cases("runs"), 2);
+    // A packed set does not hide what comes later.
+    let set = std::fs::read(folder.path().join("runs/published.jsonl")).unwrap();
+    std::fs::remove_file(folder.path().join("runs/published.jsonl")).unwrap();
+    let packed = std::fs::File::create(folder.path().join("runs/published.jsonl.xz")).unwrap();
+    let mut writer =
+        lzma_rust2::XzWriter::new(packed, lzma_rust2::XzOptions::with_preset(1)).unwrap();
+    std::io::Write::write_all(&mut writer, &set).unwrap();
+    writer.finish().unwrap();
+    import("c", "EXT-d-e-off15-003", [50, 40]);
+    assert_eq!(cases("runs"), 3);
+    // Joined stores keep the cases of both.
+    folder.wheel("import anchorbench a --store other").expect(0);
+    folder.wheel("merge runs other --into joined").expect(0);
+    assert_eq!(cases("joined"), 3);
+    // An anchor that is not that of the prompt is another prompt.
+    let wrong = line("EXT-d-e-off15-001", "plausible_low", json!(99), 60);
+    folder.write("d/results.jsonl", &wrong);
+    folder.wheel("import anchorbench d").expect(2).says(&[
+        "d/results.jsonl:1",
+        "holds the anchor 99",
+        "30 before",
+    ]);
+}

@@ -271,7 +271,8 @@ impl Spec {
             difficulty,
             offset,
             gold: f64::from(half_even(sum / weight)),
-            shown: u8::try_from(shown).ok(),
+            // Beside weights a rating is no unit that an anchor could be worth.
+            shown: u8::try_from(shown).ok().filter(|_| self.weights.is_empty()),
         }
     }
 

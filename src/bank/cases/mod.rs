@@ -99,6 +99,16 @@ impl Case {
         }
     }
 
+    /// Whether an answer under a condition is missed: there is a prompt for it, or no prompt of the case is known.
+    #[must_use]
+    pub fn is_wanted_under(&self, condition: Condition) -> bool {
+        let known = match &self.content {
+            Content::Drawn(..) => true,
+            Content::Published(views) => views.values().any(|view| !view.stages.is_empty()),
+        };
+        !known || self.asks_under(condition)
+    }
+
     /// The number that stands in the prompt under a condition. `None` where none does, or where it is a reply of the
     /// model.
     #[must_use]

@@ -33,6 +33,34 @@ struct Line {
 pub struct PublishedSet(pub BTreeMap<TaskName, Vec<Case>>);
 
 impl PublishedSet {
+    /// Adds what another set holds.
+    ///
+    /// # Errors
+    /// The first case that the two have in other words or with other numbers.
+    pub fn merge(&mut self, other: Self) -> Result<(), ItemId> {
+        for (task, cases) in other.0 {
+            for case in cases {
+                let known = self.case(&task, case.id.clone(), case.facts.clone());
+                let (Content::Published(known_views), Content::Published(views)) =
+                    (&mut known.content, case.content)
+                else {
+                    continue;
+                };
+                for (condition, view) in views {
+                    match known_views.get(&condition) {
+                        Some(known) if *known == view || view.stages.is_empty() => {}
+                        Some(known) if !known.stages.is_empty() => return Err(case.id),
+                        _ => drop(known_views.insert(condition, view)),
+                    }
+                }
+                if known.facts != case.facts {
+                    return Err(case.id);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The case of a task with this id; a new one without prompts if there is none.
     pub fn case(&mut self, task: &TaskName, item: ItemId, facts: Facts) -> &mut Case {
         let cases = self.0.entry(task.clone()).or_default();

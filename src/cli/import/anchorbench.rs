@@ -58,7 +58,13 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let now = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
     let mut records: Vec<Record> = Vec::new();
     let mut faults: Vec<SetFault> = Vec::new();
+    let mut before = None;
     for (kind, path) in &files {
+        // Faults of one kind of file make faults of the next.
+        if before.is_some_and(|before| before != *kind) && !faults.is_empty() {
+            break;
+        }
+        before = Some(*kind);
         let text = read_text(path).map_err(CliError::usage)?;
         let name = path.display().to_string();
         let lines = Lines {
@@ -75,7 +81,9 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
             }
         });
     }
-    faults.extend(published.finish());
+    if faults.is_empty() {
+        faults.extend(published.finish());
+    }
     if !faults.is_empty() {
         return Err(CliError::Usage(told(&faults)));
     }

@@ -449,7 +449,8 @@ fn facts(job: &ask::Job, form: Form) -> Vec<(Conversation, Facts)> {
         job.task
             .conversation(case.as_ref(), job.condition, &replies, form)
     {
-        let facts = if reads.contains(&Part::Estimate) {
+        let last = reads.contains(&Part::Estimate) || reads.contains(&Part::Draft);
+        let facts = if last {
             Facts::Case {
                 gold: case.facts.gold,
                 relevance: anchored.map(|(relevance, _)| relevance),

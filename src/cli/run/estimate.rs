@@ -3,8 +3,9 @@
 use super::selection::{CellPlan, OUTPUT_BUDGET, Selection, plan_cells};
 use super::{Args, prompt_text};
 use crate::ask::{form_of, worst_case};
+use crate::bank::Subject;
 use crate::cli::{CliError, output};
-use crate::domain::{Tokens, Usd, grouped};
+use crate::domain::{Condition, Tokens, Usd, grouped};
 use crate::model::{Model, Price};
 use crate::publish::plain_table;
 
@@ -99,7 +100,11 @@ pub(super) fn dry_run(args: &Args, selection: &Selection) -> Result<(), CliError
     ];
     output::result(&plain_table(&header, &rows))?;
     for (task, subjects) in selection.tasks.iter().zip(&selection.subjects) {
-        let Some(condition) = task.conditions.last() else {
+        let asked = |condition: &&Condition| match &subjects[0] {
+            Subject::Case(case) => case.asks_under(**condition),
+            Subject::Question(_) => true,
+        };
+        let Some(condition) = task.conditions.iter().rfind(asked) else {
             continue;
         };
         let form = form_of(&selection.models[0]);

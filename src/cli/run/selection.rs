@@ -149,6 +149,20 @@ fn cases(
                 .take(args.limit.map_or(usize::MAX, |limit| limit as usize))
                 .map(|case| Subject::Case(Arc::clone(case)))
                 .collect();
+            let asked = |case: &Subject| match case {
+                Subject::Case(case) => {
+                    let mut conditions = task.conditions.iter();
+                    conditions.any(|condition| case.asks_under(*condition))
+                }
+                Subject::Question(_) => true,
+            };
+            if !chosen.is_empty() && !chosen.iter().any(asked) {
+                return Err(CliError::Usage(format!(
+                    "{} holds answers to task `{}` but not its prompts: import its promptviews.jsonl too, or name another --store",
+                    args.store.store.display(),
+                    task.name
+                )));
+            }
             if chosen.is_empty() {
                 return Err(CliError::Usage(format!(
                     "no case of task `{}` is left by --size and --item together",

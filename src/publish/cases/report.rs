@@ -264,6 +264,7 @@ fn errors(cell: &CaseCell) -> Block {
             ("all", shift.all),
             ("anchor closer to the gold than the control", shift.closer),
             ("anchor further away", shift.farther),
+            ("anchor as far", shift.equidistant),
         ] {
             let mut texts = vec![relevance.to_string(), name.to_owned()];
             texts.extend(shares(of));

@@ -154,13 +154,24 @@ pub fn score_case_cell(cell: &Cell<'_>, catalog: &Catalog, method: CaseMethod) -
             Err(loss) => *losses.entry(loss).or_default() += 1,
         }
     }
-    // A case that was asked under some of the conditions in use is wanted under all of them.
+    // A case that was asked under some of the conditions in use is wanted under all of them; published sets hold more
+    // conditions than most runs ask.
+    if cell.task.cases.is_some() {
+        for condition in &cell.task.conditions {
+            by_condition.entry(*condition).or_default();
+        }
+    }
     for (condition, (_, all)) in &mut by_condition {
-        let asked = |case: &&CaseTrials| {
-            let mut trials = case.trials.iter();
-            trials.any(|trial| trial.condition == *condition)
-        };
-        let never = cases.len() - cases.iter().filter(asked).count();
+        let never = cases
+            .iter()
+            .filter(|case| {
+                let mut trials = case.trials.iter();
+                !trials.any(|trial| trial.condition == *condition)
+                    && catalog
+                        .case(&cell.task.name, &case.item)
+                        .is_none_or(|case| case.is_wanted_under(*condition))
+            })
+            .count();
         if never > 0 {
             *losses.entry(Loss::NotAsked).or_default() += never;
             *all += never;

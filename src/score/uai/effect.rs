@@ -12,8 +12,8 @@ const FEWEST: usize = 5;
 pub struct Effect {
     /// Mean difference over √((s²₁ + s²₂)/2), with sample deviations.
     pub d_av: f64,
-    /// Mean difference over the sample deviation of the differences.
-    pub d_z: f64,
+    /// Mean difference over the sample deviation of the differences; `None` if they are all alike.
+    pub d_z: Option<f64>,
     /// The cases.
     pub n: usize,
 }
@@ -35,9 +35,9 @@ pub fn effect(cases: &[CaseTrials], condition: Condition, baseline: Condition) -
     let moved = mean(&differences);
     let spread = f64::midpoint(variance(&with), variance(&without)).sqrt();
     let of_differences = variance(&differences).sqrt();
-    (spread > 0.0 && of_differences > 0.0).then(|| Effect {
+    (spread > 0.0).then(|| Effect {
         d_av: moved / spread,
-        d_z: moved / of_differences,
+        d_z: (of_differences > 0.0).then(|| moved / of_differences),
         n: pairs.len(),
     })
 }

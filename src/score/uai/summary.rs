@@ -57,10 +57,11 @@ pub struct Family {
 }
 
 impl Summary {
-    /// Directions with control, answer and anchor, and those of them that have no index.
+    /// Directions of irrelevant and plausible anchors with control, answer and anchor, and those of them that have no index.
     #[must_use]
     pub fn excluded(&self) -> (usize, usize) {
-        let families = self.families.values();
+        let families = [Relevance::Irrelevant, Relevance::Plausible];
+        let families = families.iter().filter_map(|of| self.families.get(of));
         families.fold((0, 0), |(eligible, dropped), family| {
             (eligible + family.eligible, dropped + family.dropped)
         })
