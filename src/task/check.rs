@@ -1,11 +1,14 @@
-//! Checks of the prompts of a set of cases, before anything is asked.
+//! Checks of prompts before anything is asked.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use strum::IntoEnumIterator;
+
 use super::{Form, RenderError, Task};
-use crate::bank::cases::{Case, ExtraKind};
-use crate::domain::{Conversation, Message};
+use crate::bank::cases::{Case, Difficulty, ExtraKind, Wording};
+use crate::bank::{Item, Provenance, Subject, derive_anchors};
+use crate::domain::{Conversation, Message, Positive, Side, Tier};
 
 /// Renders all prompts of a task and looks them through: no two alike, and the anchor in every prompt that has one, except
 /// where solved cases lie around it. Gives what is wrong, if anything is.
@@ -63,4 +66,85 @@ fn says(conversation: &Conversation, number: &str) -> bool {
         .0
         .iter()
         .any(|Message { content, .. }| stands(content))
+}
+
+/// Renders a stand-in under each condition: an unknown name or a missing anchor shows before any call.
+pub(super) fn check_rendering(task: &Task, wording: &Wording, mut fault: impl FnMut(String, &str)) {
+    let (subjects, names): (Vec<Subject>, _) = match &task.cases {
+        None => (
+            vec![Subject::Question(Arc::new(stand_in()))],
+            "templates may use question, unit, replies, and with an anchor anchor.grouped, anchor.plain and anchor.phrase",
+        ),
+        Some(spec) => {
+            let groups: Vec<&str> = wording.groups().collect();
+            if wording.group(&spec.domains).is_empty() {
+                let near = format!("there are {}", groups.join(", "));
+                fault(format!("there are no domains `{}`", spec.domains), &near);
+                return;
+            }
+            let cases = spec.generate(wording);
+            let of = |difficulty| {
+                cases
+                    .iter()
+                    .find(|case| case.facts.difficulty == difficulty)
+            };
+            let subjects = Difficulty::iter().filter_map(of);
+            (
+                subjects
+                    .map(|case| Subject::Case(Arc::new(case.clone())))
+                    .collect(),
+                "templates may use scenario, metric, evidence, question, anchor, condition, relevance, side, tools, say, own, pair, warmup, examples, summary, other, partial, replies and the names under `with`",
+            )
+        }
+    };
+    for subject in &subjects {
+        let mut rendered = BTreeMap::new();
+        for condition in &task.conditions {
+            for tools in [false, true] {
+                let form = Form {
+                    prefill: false,
+                    tools,
+                };
+                match task.outline(subject, *condition, form) {
+                    Ok(conversation) => {
+                        rendered.insert(*condition, conversation);
+                    }
+                    Err(error) => {
+                        let source = std::error::Error::source(&error);
+                        let source = source.map_or_else(String::new, ToString::to_string);
+                        fault(format!("{error}: {source}"), names);
+                        return;
+                    }
+                }
+            }
+        }
+        for (low, prompt) in &rendered {
+            let high = rendered.iter().find(|(high, _)| {
+                low.side() == Some(Side::Low)
+                    && high.side() == Some(Side::High)
+                    && high.anchored().map(|(relevance, _)| relevance)
+                        == low.anchored().map(|(relevance, _)| relevance)
+            });
+            if high.is_some_and(|(_, other)| other == prompt) {
+                fault(
+                    "the prompts under low and high are the same".to_owned(),
+                    "put {{ anchor.grouped }}, {{ anchor.plain }} or {{ anchor.phrase }} into a message; of a case {{ anchor }}",
+                );
+                return;
+            }
+        }
+    }
+}
+
+fn stand_in() -> Item {
+    let reference = Positive::try_from(8849.0).expect("a positive literal");
+    Item {
+        id: "stand-in".into(),
+        tier: Tier::Known,
+        text: "the height of Mount Everest".to_owned(),
+        unit: "meters".to_owned(),
+        reference,
+        anchors: derive_anchors(reference).expect("anchors of a small number"),
+        provenance: Provenance::default(),
+    }
 }

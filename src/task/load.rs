@@ -1,14 +1,14 @@
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use strum::{IntoEnumIterator, VariantNames};
 
+use super::check::check_rendering;
 use super::render::environment;
-use super::{Form, Part, Prescribed, Step, Task, TaskFile, Tasks};
-use crate::bank::cases::{Difficulty, ExtraKind, RATINGS, Spec, Wording, half_even};
-use crate::bank::{Item, Provenance, Subject, derive_anchors};
-use crate::domain::{Condition, Positive, Relevance, Role, Side, Suite, TaskName, Tier};
-use crate::yaml::{Document, Faults, Fields, Node, Place, Scalar, Value};
+use super::steps::read_steps;
+use super::{Part, Prescribed, Step, Task, TaskFile, Tasks};
+use crate::bank::cases::{ExtraKind, RATINGS, Spec, Wording, half_even};
+use crate::domain::{Condition, Relevance, Side, Suite, TaskName};
+use crate::yaml::{Document, Faults, Fields, Node, Place, Value};
 
 /// Reads and checks task files. A later file replaces an earlier one of the same name.
 ///
@@ -36,7 +36,7 @@ pub fn load(files: &[TaskFile], wording: &Wording) -> Result<Tasks, Faults> {
                     if !file.built_in {
                         check_rendering(&task, wording, |message, mend| {
                             let about = format!("task `{}`: {message}", task.name);
-                            let at = document.root.at;
+                            let at = messages_at(&document);
                             faults
                                 .0
                                 .push(document.fault(at, Some("messages"), about, mend));
@@ -57,6 +57,16 @@ pub fn load(files: &[TaskFile], wording: &Wording) -> Result<Tasks, Faults> {
     } else {
         Ok(Tasks(tasks))
     }
+}
+
+/// Where the messages of a file begin.
+fn messages_at(document: &Document) -> Place {
+    let entries = match &document.root.value {
+        Value::Map(entries) => entries.as_slice(),
+        _ => &[],
+    };
+    let messages = entries.iter().find(|(name, ..)| name == "messages");
+    messages.map_or(document.root.at, |(_, at, _)| *at)
 }
 
 /// The tasks of a file: the one it describes, and its variants.
@@ -98,7 +108,7 @@ fn read_file(document: &Document, faults: &mut Faults) -> Vec<Task> {
     tasks
 }
 
-type Entry = (String, Place, Node);
+pub(super) type Entry = (String, Place, Node);
 
 /// A mapping with the fields of another in place of its own; the values for templates are put together one by one.
 fn merge(base: &Node, over: &Node) -> Node {
@@ -314,7 +324,7 @@ fn read_own(root: &mut Fields<'_, '_>) -> BTreeMap<String, Vec<String>> {
     own
 }
 
-fn text_of(node: &Node) -> Option<String> {
+pub(super) fn text_of(node: &Node) -> Option<String> {
     match &node.value {
         Value::Text { text, .. } => Some(text.clone()),
         _ => None,
@@ -420,244 +430,4 @@ fn read_conditions(root: &mut Fields<'_, '_>, suite: Suite) -> Vec<Condition> {
         );
     }
     conditions
-}
-
-fn read_steps(root: &mut Fields<'_, '_>, nodes: &[Node], task: &mut Task) {
-    // Which of the steps are taken is looked up before a call, so that asking and scoring need no expressions.
-    let pairs: Vec<(Condition, bool)> = task
-        .conditions
-        .iter()
-        .flat_map(|condition| [(*condition, false), (*condition, true)])
-        .collect();
-    let mut taken: BTreeMap<(Condition, bool), Vec<bool>> = BTreeMap::new();
-    for (position, node) in nodes.iter().enumerate() {
-        let entries: &[Entry] = match &node.value {
-            Value::Map(entries) => entries,
-            _ => &[],
-        };
-        let when = entries.iter().find(|(name, ..)| name == "when");
-        let mut said = entries.iter().filter(|(name, ..)| name != "when");
-        let (Some(entry), None) = (said.next(), said.next()) else {
-            root.fault(
-                "messages",
-                node.at,
-                "each entry is one of system, user, assistant, call or ask, with `when` beside it or without",
-                "write `- user: |-` and the text below, or `- ask: [estimate]`",
-            );
-            continue;
-        };
-        let Some(step) = read_step(root, entry, position + 1, &mut task.environment) else {
-            continue;
-        };
-        let is_call = matches!(step, Step::Call { .. });
-        for (condition, tools) in &pairs {
-            let holds = match when {
-                None => Ok(true),
-                Some((_, _, expression)) => holds(task, expression, *condition, *tools),
-            };
-            let holds = holds.unwrap_or_else(|error| {
-                if (*condition, *tools) == pairs[0] {
-                    let (_, at, _) = when.expect("only an expression fails");
-                    root.fault(
-                        "when",
-                        *at,
-                        format!("cannot be worked out: {error:#}"),
-                        "it may use condition, relevance, side, tools and the names under `with`",
-                    );
-                }
-                true
-            });
-            taken
-                .entry((*condition, *tools))
-                .or_default()
-                .push(holds && (*tools || !is_call));
-        }
-        task.steps.push(step);
-    }
-    task.taken = taken;
-}
-
-/// Whether a step is taken.
-fn holds(
-    task: &Task,
-    expression: &Node,
-    condition: Condition,
-    tools: bool,
-) -> Result<bool, minijinja::Error> {
-    let text = text_of(expression).unwrap_or_default();
-    let expression = task.environment.compile_expression(&text)?;
-    Ok(expression.eval(task.common(condition, tools))?.is_true())
-}
-
-fn read_step(
-    root: &mut Fields<'_, '_>,
-    (key, at, value): &Entry,
-    position: usize,
-    environment: &mut minijinja::Environment<'static>,
-) -> Option<Step> {
-    let mut compile = |root: &mut Fields<'_, '_>, name: String, node: &Node| {
-        let text = text_of(node).unwrap_or_default();
-        if let Err(error) = environment.add_template_owned(name.clone(), text) {
-            root.fault(
-                key,
-                node.at,
-                format!("the template does not compile: {error:#}"),
-                "close every {{ and {%",
-            );
-        }
-        name
-    };
-    match (key.as_str(), &value.value) {
-        ("ask", Value::List(parts)) => {
-            let mut reads = Vec::new();
-            for part in parts {
-                if let Value::Text { text, .. } = &part.value {
-                    let scalar = Scalar {
-                        text: text.clone(),
-                        at: part.at,
-                    };
-                    reads.extend(root.word::<Part>("ask", &scalar, Part::VARIANTS));
-                }
-            }
-            return Some(Step::Ask { reads });
-        }
-        ("ask", _) => root.fault(
-            "ask",
-            *at,
-            "must list what the reply is read for",
-            "write `- ask: [estimate]` or `- ask: [comparison, estimate]`; `[]` if nothing is read",
-        ),
-        ("call", Value::Map(fields)) => {
-            let field = |name: &str| fields.iter().find(|(known, ..)| known == name);
-            let known = ["tool", "words", "arguments", "output"];
-            let unknown = fields
-                .iter()
-                .find(|(name, ..)| !known.contains(&name.as_str()));
-            let tool = field("tool").and_then(|(.., node)| text_of(node));
-            if let (Some(tool), Some(_), None) = (tool, field("output"), unknown) {
-                let templates =
-                    [("words", ""), ("arguments", "{}"), ("output", "")].map(|(part, default)| {
-                        let node = field(part).map_or_else(
-                            || Node {
-                                at: *at,
-                                value: Value::Text {
-                                    text: default.to_owned(),
-                                    before_comment: false,
-                                },
-                            },
-                            |(.., node)| node.clone(),
-                        );
-                        compile(root, format!("{part} of {tool}"), &node)
-                    });
-                return Some(Step::Call { tool, templates });
-            }
-            root.fault(
-                "call",
-                *at,
-                "a call has a tool and an output, and may have words and arguments",
-                "write call: {tool: name, arguments: '{}', output: '…'}",
-            );
-        }
-        (role, Value::Text { .. }) => {
-            if let Ok(role @ (Role::System | Role::User | Role::Assistant)) = role.parse::<Role>() {
-                let template = compile(root, format!("message {position}"), value);
-                return Some(Step::Say { role, template });
-            }
-            root.fault(
-                key,
-                *at,
-                "there is no such role",
-                "it can be system, user, assistant, call or ask",
-            );
-        }
-        (role, _) if role.parse::<Role>().is_err() => root.fault(
-            key,
-            *at,
-            "there is no such role",
-            "it can be system, user, assistant, call or ask",
-        ),
-        _ => root.fault(key, value.at, "must be a text", "begin it with `|-`"),
-    }
-    None
-}
-
-/// Renders a stand-in under each condition: an unknown name or a missing anchor shows before any call.
-fn check_rendering(task: &Task, wording: &Wording, mut fault: impl FnMut(String, &str)) {
-    let (subjects, names): (Vec<Subject>, _) = match &task.cases {
-        None => (
-            vec![Subject::Question(Arc::new(stand_in()))],
-            "templates may use question, unit, replies, and with an anchor anchor.grouped, anchor.plain and anchor.phrase",
-        ),
-        Some(spec) => {
-            let groups: Vec<&str> = wording.groups().collect();
-            if wording.group(&spec.domains).is_empty() {
-                let near = format!("there are {}", groups.join(", "));
-                fault(format!("there are no domains `{}`", spec.domains), &near);
-                return;
-            }
-            let cases = spec.generate(wording);
-            let of = |difficulty| {
-                cases
-                    .iter()
-                    .find(|case| case.facts.difficulty == difficulty)
-            };
-            let subjects = Difficulty::iter().filter_map(of);
-            (
-                subjects
-                    .map(|case| Subject::Case(Arc::new(case.clone())))
-                    .collect(),
-                "templates may use scenario, metric, evidence, question, anchor, relevance, side, say, own, pair, warmup, examples, summary, other, partial, replies and the names under `with`",
-            )
-        }
-    };
-    for subject in &subjects {
-        let mut rendered = BTreeMap::new();
-        for condition in &task.conditions {
-            for tools in [false, true] {
-                let form = Form {
-                    prefill: false,
-                    tools,
-                };
-                match task.outline(subject, *condition, form) {
-                    Ok(conversation) => {
-                        rendered.insert(*condition, conversation);
-                    }
-                    Err(error) => {
-                        let source = std::error::Error::source(&error);
-                        let source = source.map_or_else(String::new, ToString::to_string);
-                        fault(format!("{error}: {source}"), names);
-                        return;
-                    }
-                }
-            }
-        }
-        for (low, prompt) in &rendered {
-            let high = rendered.iter().find(|(high, _)| {
-                low.side() == Some(Side::Low)
-                    && high.side() == Some(Side::High)
-                    && high.anchored().map(|(relevance, _)| relevance)
-                        == low.anchored().map(|(relevance, _)| relevance)
-            });
-            if high.is_some_and(|(_, other)| other == prompt) {
-                fault(
-                    "the prompts under low and high are the same".to_owned(),
-                    "put {{ anchor.grouped }}, {{ anchor.plain }} or {{ anchor.phrase }} into a message; of a case {{ anchor }}",
-                );
-                return;
-            }
-        }
-    }
-}
-
-fn stand_in() -> Item {
-    let reference = Positive::try_from(8849.0).expect("a positive literal");
-    Item {
-        id: "stand-in".into(),
-        tier: Tier::Known,
-        text: "the height of Mount Everest".to_owned(),
-        unit: "meters".to_owned(),
-        reference,
-        anchors: derive_anchors(reference).expect("anchors of a small number"),
-        provenance: Provenance::default(),
-    }
 }

@@ -11,6 +11,7 @@ mod names;
 mod published;
 mod render;
 mod source;
+mod steps;
 
 pub use catalog::Catalog;
 pub use check::check_prompts;

@@ -38,14 +38,6 @@ pub fn published_task(name: &TaskName, set: &PublishedSet, known: Option<&Task>)
             taken.insert((*condition, tools), steps.clone());
         }
     }
-    let mut environment = environment();
-    for (template, text) in [
-        ("first", "{{ stages | first }}"),
-        ("last", "{{ stages | last }}"),
-    ] {
-        // Both compile; a name that is missing shows when a case is rendered.
-        let _ = environment.add_template(template, text);
-    }
     Task {
         name: name.clone(),
         title: known.map_or_else(|| name.to_string(), |known| known.title.clone()),
@@ -64,8 +56,22 @@ pub fn published_task(name: &TaskName, set: &PublishedSet, known: Option<&Task>)
         own: BTreeMap::new(),
         with: BTreeMap::new(),
         taken,
-        environment,
+        environment: of_stages(),
     }
+}
+
+/// Templates that give the published texts of a case back.
+fn of_stages() -> minijinja::Environment<'static> {
+    let mut environment = environment();
+    for (template, text) in [
+        ("first", "{{ stages | first }}"),
+        ("last", "{{ stages | last }}"),
+    ] {
+        environment
+            .add_template(template, text)
+            .expect("a template of the program compiles");
+    }
+    environment
 }
 
 /// Our task and condition for a suite and condition in the words of the published files; `None` if there is none.

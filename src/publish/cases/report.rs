@@ -5,6 +5,7 @@ use super::words::{measured, number, short};
 use crate::domain::{ModelName, Relevance, TaskName};
 use crate::publish::document::{Block, Entry, columns};
 use crate::publish::format::{UNSCORED, losses, p_text, two};
+use crate::score::stats::benjamini_hochberg;
 use crate::score::uai::{CaseCell, CaseScores, Shares, Summary, Tested, contrast};
 use crate::task::Tasks;
 
@@ -279,46 +280,49 @@ fn errors(cell: &CaseCell) -> Block {
 
 /// Each variant beside the task it varies: its own numbers, and the paired difference in pull.
 fn variants(source: &CaseReportSource<'_>, cells: &[&CaseCell]) -> Vec<Block> {
-    let mut rows = Vec::new();
-    for task in source
-        .tasks
-        .0
-        .iter()
-        .filter(|task| task.variant_of.is_some())
-    {
-        let base = task.variant_of.as_ref().expect("it is a variant");
-        let find = |name: &TaskName| {
-            let mut usable = cells.iter().filter(|cell| cell.why.is_none());
-            usable.find(|cell| cell.task == *name)
-        };
-        let Some(cell) = find(&task.name) else {
+    let usable = |name: &TaskName| {
+        let mut usable = cells.iter().filter(|cell| cell.why.is_none());
+        usable.find(|cell| cell.task == *name)
+    };
+    // What a row says, and the p value of its difference.
+    let mut rows: Vec<(Vec<Entry>, Option<f64>)> = Vec::new();
+    for task in &source.tasks.0 {
+        let (Some(of), Some(cell)) = (&task.variant_of, usable(&task.name)) else {
             continue;
         };
-        let base = find(base).map(|base| contrast(cell, base));
+        let contrast = usable(of).map(|base| contrast(cell, base));
         for (relevance, family) in &cell.all.families {
-            let difference = base
+            let paired = contrast
                 .as_ref()
                 .and_then(|contrast| contrast.uai.get(relevance));
-            rows.push(row([
+            let texts = row([
                 task.name.to_string(),
                 relevance.to_string(),
                 measured(cell.all.acc10),
                 measured(family.uai),
                 measured(family.pull),
-                measured(difference.map(|difference| difference.0)),
-                difference
-                    .and_then(|difference| difference.1)
-                    .map_or_else(|| UNSCORED.to_owned(), p_text),
-            ]));
+                measured(paired.map(|paired| paired.0)),
+            ]);
+            rows.push((texts, paired.and_then(|paired| paired.1)));
         }
     }
     if rows.is_empty() {
         return Vec::new();
     }
+    let p: Vec<f64> = rows.iter().filter_map(|(_, p)| *p).collect();
+    let mut adjusted = benjamini_hochberg(&p).into_iter();
+    let finished = |(mut texts, p): (Vec<Entry>, Option<f64>)| {
+        let both = p.zip(p.and_then(|_| adjusted.next()));
+        texts.push(Entry::from(both.map_or_else(
+            || UNSCORED.to_owned(),
+            |(p, adjusted)| format!("{} ({})", p_text(p), p_text(adjusted)),
+        )));
+        texts
+    };
     vec![
         heading(2, "Variants"),
         text(
-            "Each variant is measured from its own control, asked in the same way; the difference from the task it varies is paired by case.",
+            "Each variant is measured from its own control, asked in the same way; the difference from the task it varies is paired by case, its p adjusted over this table after Benjamini and Hochberg.",
         ),
         Block::Table {
             columns: columns(&[
@@ -328,9 +332,9 @@ fn variants(source: &CaseReportSource<'_>, cells: &[&CaseCell]) -> Vec<Block> {
                 "pull#",
                 "control-free#",
                 "minus its task#",
-                "p#",
+                "p (adjusted)#",
             ]),
-            rows,
+            rows: rows.into_iter().map(finished).collect(),
         },
     ]
 }

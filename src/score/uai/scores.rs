@@ -77,6 +77,8 @@ pub fn score_cases(heard: &[Heard], catalog: &Catalog, method: CaseMethod) -> Ca
     }
     let ranks = by_task
         .values()
+        .collect::<Vec<_>>()
+        .par_iter()
         .map(|cells| (cells[0].task.clone(), ranked(cells, catalog)))
         .collect();
     CaseScores {

@@ -1,18 +1,18 @@
-//! The published benchmark's own files: item specifications, prompts, and answers.
+//! The published benchmark's own files: item specifications and prompts here, answers beside it.
+
+mod answers;
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::bank::cases::{Content, Difficulty, Facts, PublishedSet, View, half_even};
-use crate::domain::{
-    Condition, Conversation, ErrorClass, ItemId, KeyBase, Prompt, Role, Sampling, Side, Status,
-    TaskName,
-};
-use crate::store::{Record, RecordedError, Sent, Spot};
+use crate::domain::{Condition, ItemId, Side, TaskName};
 use crate::task::published_name;
+
+pub use answers::results_line;
 
 /// A file as lines.
 #[derive(Debug, Clone, Copy)]
@@ -93,24 +93,6 @@ struct ViewLine {
     anchor_value: Option<f64>,
     anchor_relevance: Option<String>,
     prompt_hash: String,
-}
-
-/// A line of `results.jsonl`; most of it may be absent.
-#[derive(Deserialize)]
-struct ResultLine {
-    model_id: Option<String>,
-    item_id: String,
-    suite: String,
-    domain: String,
-    difficulty: String,
-    condition: String,
-    anchor_value: Option<f64>,
-    y_star_evidence: f64,
-    answer_int: Option<f64>,
-    raw_text: Option<String>,
-    stage1_answer: Option<f64>,
-    stage1_raw_text: Option<String>,
-    seed_idx: Option<u32>,
 }
 
 /// Where a line stands.
@@ -428,163 +410,10 @@ impl Published {
         }
         faults
     }
-
-    /// Reads answers as lines of the store; `model` is who answered where the file does not say.
-    ///
-    /// The numbers that a file read from the answers are not believed where the answer itself is there.
-    pub fn results(
-        &mut self,
-        lines: Lines<'_>,
-        model: &str,
-        now: &str,
-        mut take: impl FnMut(Record),
-    ) -> Vec<SetFault> {
-        let mut faults = Vec::new();
-        let mut seen: BTreeMap<(String, TaskName, ItemId, Condition, u32), u32> = BTreeMap::new();
-        each(lines, "an answer", &mut faults, |at, line: ResultLine| {
-            let records = self.result(at, &line, model, now, &mut seen)?;
-            records.into_iter().for_each(&mut take);
-            Ok(())
-        });
-        faults
-    }
-
-    fn result(
-        &mut self,
-        at: At<'_>,
-        line: &ResultLine,
-        model: &str,
-        now: &str,
-        seen: &mut BTreeMap<(String, TaskName, ItemId, Condition, u32), u32>,
-    ) -> Result<Vec<Record>, SetFault> {
-        let (task, condition) = known(at, &line.suite, &line.condition)?;
-        on_scale(at, "gold", line.y_star_evidence)?;
-        for anchor in [line.anchor_value, line.stage1_answer]
-            .into_iter()
-            .flatten()
-        {
-            on_scale(at, "anchor", anchor)?;
-        }
-        let item = ItemId::from(line.item_id.as_str());
-        let known = self.set.facts(&task, &item);
-        let known = known.or_else(|| self.specs.get(&item).map(|spec| spec.facts.clone()));
-        let facts = match known {
-            Some(facts) if facts.gold != line.y_star_evidence => {
-                return Err(at.fault(
-                    format!(
-                        "the gold of `{item}` is {}, but its set says {}",
-                        line.y_star_evidence, facts.gold
-                    ),
-                    "the answers belong to another set: import them into a store of their own",
-                ));
-            }
-            Some(facts) => facts,
-            None => Facts {
-                domain: line.domain.as_str().into(),
-                difficulty: difficulty(at, &line.difficulty)?,
-                offset: offset_of(&line.item_id),
-                gold: line.y_star_evidence,
-                shown: None,
-            },
-        };
-        // Replies of two turns say so by what the first one gave.
-        let two = line.stage1_answer.is_some() || line.stage1_raw_text.is_some();
-        let view = View {
-            anchor: line.anchor_value.filter(|_| !two),
-            stages: Vec::new(),
-            turns: if two { 2 } else { 1 },
-        };
-        self.put(at, &task, item.clone(), condition, facts, view)?;
-        let model = line.model_id.as_deref().unwrap_or(model);
-        let epoch = line.seed_idx.map_or(1, |index| index.saturating_add(1));
-        let place = (
-            model.to_owned(),
-            task.clone(),
-            item.clone(),
-            condition,
-            epoch,
-        );
-        // A later line for the same place goes before an earlier one.
-        let attempt = seen.entry(place).or_default();
-        *attempt += 1;
-        let said = |text: &Option<String>, number: Option<f64>| {
-            let number = number.map(|number| number.to_string());
-            text.clone().or(number).unwrap_or_default()
-        };
-        let mut replies = Vec::new();
-        if two {
-            replies.push(said(&line.stage1_raw_text, line.stage1_answer));
-        }
-        replies.push(said(&line.raw_text, line.answer_int));
-        let mut stages = self.set.stages(&task, &item, condition);
-        if stages.is_empty() {
-            // The words are not known; what was asked is, and tells the samples apart.
-            let turns = 1..=replies.len();
-            stages = turns
-                .map(|turn| format!("⟨turn {turn} of {task}, {item}, {condition}⟩"))
-                .collect();
-        }
-        let outline = conversation(&stages, &["⟨reply 1⟩".to_owned()]);
-        let key = KeyBase::new(model, &Sampling::default(), &outline).key(epoch);
-        let mut records = Vec::new();
-        for (turn, reply) in replies.iter().enumerate() {
-            let prompt = Prompt::from(conversation(&stages, &replies[..turn]));
-            let spot = Spot {
-                key: key.clone(),
-                model: model.into(),
-                task: task.clone(),
-                item: item.clone(),
-                tier: None,
-                condition,
-                anchor: line.anchor_value.filter(|_| !two),
-                epoch,
-                turn: u32::try_from(turn + 1).unwrap_or(u32::MAX),
-                attempt: *attempt,
-            };
-            let sent = Sent::elsewhere("anchorbench", model);
-            let mut record = Record::sent(spot, &prompt, sent, now.to_owned());
-            fill(&mut record, reply);
-            record.request_id = Some(format!("{}:{}", at.file, at.line));
-            records.push(record);
-        }
-        Ok(records)
-    }
 }
 
 fn said(anchor: Option<f64>) -> String {
     anchor.map_or_else(|| "none".to_owned(), |anchor| anchor.to_string())
-}
-
-fn fill(record: &mut Record, reply: &str) {
-    if let Some(failure) = reply.strip_prefix("ERROR: ") {
-        record.error = Some(RecordedError {
-            class: ErrorClass::Server,
-            http_status: failure
-                .strip_prefix("HTTP ")
-                .and_then(|status| status.trim().parse().ok()),
-            message: failure.to_owned(),
-        });
-        return;
-    }
-    record.status = if reply.trim().is_empty() {
-        Status::Empty
-    } else {
-        Status::Ok
-    };
-    record.text = Some(reply.to_owned());
-}
-
-/// What the user said up to the ask after so many replies.
-fn conversation(stages: &[String], replies: &[String]) -> Conversation {
-    let mut conversation = Conversation::default();
-    for (turn, stage) in stages.iter().enumerate() {
-        conversation.say(Role::User, stage);
-        match replies.get(turn) {
-            Some(reply) if turn + 1 < stages.len() => conversation.say(Role::Assistant, reply),
-            _ => break,
-        }
-    }
-    conversation
 }
 
 fn known(at: At<'_>, suite: &str, condition: &str) -> Result<(TaskName, Condition), SetFault> {
@@ -610,59 +439,4 @@ fn prompt_hash(text: &str) -> String {
         hash.push_str(&format!("{byte:02x}"));
     }
     hash
-}
-
-/// An answer in the form of the published `results.jsonl`.
-#[must_use]
-pub fn results_line(
-    record: &Record,
-    first: Option<(&str, Option<f64>)>,
-    facts: &Facts,
-    anchor: Option<f64>,
-    answer: Option<f64>,
-    rule: &str,
-) -> Value {
-    let task = record.task.as_str();
-    let (suite, condition) = match task.strip_prefix("external-partial-") {
-        Some(k) => (
-            "external_uncertain".to_owned(),
-            format!("uncertain_p{k}_{}", record.condition),
-        ),
-        None => (task.replace('-', "_"), record.condition.to_string()),
-    };
-    let relevance = record
-        .condition
-        .anchored()
-        .map_or_else(|| "none".to_owned(), |(relevance, _)| relevance.to_string());
-    let mut line = json!({
-        "model_id": record.model,
-        "item_id": record.item,
-        "suite": suite,
-        "domain": facts.domain,
-        "difficulty": facts.difficulty,
-        "condition": condition,
-        "anchor_relevance": relevance,
-        "anchor_value": anchor.map(whole),
-        "y_star_evidence": whole(facts.gold),
-        "answer_int": answer.map(half_even),
-        "parsed_ok": answer.is_some(),
-        "parse_strategy": rule,
-        "raw_text": record.full_text(),
-        "seed_idx": record.epoch - 1,
-    });
-    if let Some((text, answer)) = first {
-        line["stage1_answer"] = json!(answer.map(half_even));
-        line["stage1_raw_text"] = json!(text);
-    }
-    line
-}
-
-/// A whole number without a decimal point, as the published files write them.
-fn whole(value: f64) -> Value {
-    #[expect(clippy::cast_possible_truncation, reason = "whole and on the scale")]
-    if value.fract() == 0.0 && value.abs() < 1e9 {
-        json!(value as i64)
-    } else {
-        json!(value)
-    }
 }
