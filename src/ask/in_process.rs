@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::line::{Attempt, Started};
 use super::plan::{Job, form_of};
 use super::run::{ModelSummary, RunError, Settings};
-use crate::domain::{Conversation, ErrorClass, Prompt, Sampling};
+use crate::domain::{Conversation, ErrorClass, Prompt, Sampling, Scoring};
 use crate::model::Model;
 use crate::provider::{Answer, InProcessCall, ProviderError, Respondent};
 
@@ -127,7 +127,11 @@ async fn turn(
     }
     let calls = asked
         .iter()
-        .map(|(_, job, prompt)| (Arc::clone(&prompt.conversation), job.sampling.clone()))
+        .map(|(_, job, prompt)| Asked {
+            conversation: Arc::clone(&prompt.conversation),
+            sampling: job.sampling.clone(),
+            scoring: job.scoring.clone(),
+        })
         .collect();
     let began = Instant::now();
     let mut answers = answers(shared.respondent, calls, settings.stop.clone());
@@ -180,10 +184,17 @@ async fn turn(
     Ok(more)
 }
 
+/// A call, held for the thread that answers it.
+struct Asked {
+    conversation: Arc<Conversation>,
+    sampling: Sampling,
+    scoring: Option<Arc<Scoring>>,
+}
+
 /// Lets a respondent answer on a blocking thread; its answers come through the channel.
 fn answers(
     respondent: &Arc<dyn Respondent>,
-    asked: Vec<(Arc<Conversation>, Sampling)>,
+    asked: Vec<Asked>,
     stop: CancellationToken,
 ) -> tokio::sync::mpsc::UnboundedReceiver<Answer> {
     let respondent = Arc::clone(respondent);
@@ -191,9 +202,10 @@ fn answers(
     tokio::task::spawn_blocking(move || {
         let calls: Vec<InProcessCall<'_>> = asked
             .iter()
-            .map(|(conversation, sampling)| InProcessCall {
-                conversation,
-                sampling,
+            .map(|asked| InProcessCall {
+                conversation: &asked.conversation,
+                sampling: &asked.sampling,
+                scoring: asked.scoring.as_deref(),
             })
             .collect();
         respondent.answer(&calls, &mut |answer| {

@@ -131,6 +131,10 @@ pub(super) fn fill(
             };
             record.text = Some(std::mem::take(&mut reply.text));
             record.reasoning_text = reply.reasoning_text.take();
+            record.scored = reply.scored.take();
+            if record.scored.is_some() {
+                record.text = None;
+            }
             record.returned_model.clone_from(&reply.returned_model);
             record.finish = reply.finish;
             record.finish_word.clone_from(&reply.finish_word);

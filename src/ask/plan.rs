@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::bank::Subject;
 use crate::domain::{
-    Condition, Conversation, KeyBase, Parameter, Prompt, SampleKey, Sampling, Status,
+    Condition, Conversation, KeyBase, Parameter, Prompt, SampleKey, Sampling, Scoring, ScoringMode,
+    Status,
 };
 use crate::model::{Dialect, Model};
 use crate::store::Record;
@@ -25,6 +26,8 @@ pub struct Wanted<'a> {
     pub epochs: u32,
     /// Statuses that do not count as answers this time.
     pub again: &'a [Status],
+    /// How answers are scored, in tasks that give them.
+    pub mode: ScoringMode,
     /// The part of the plan that this machine asks.
     pub shard: Option<Shard>,
     /// Question and epoch pairs of the cells before this one, so that shards stay even over many small cells.
@@ -78,6 +81,8 @@ pub struct Job {
     pub key: SampleKey,
     /// Settings, with the seed of this sample.
     pub sampling: Sampling,
+    /// The answers to be scored in place of a reply, if the task gives any.
+    pub scoring: Option<Arc<Scoring>>,
     /// The conversation with stand-ins for replies not known yet.
     pub outline: Prompt,
     /// Replies of earlier turns that are stored.
@@ -279,6 +284,7 @@ pub struct Plan {
 /// A template that cannot be rendered for one of the items.
 pub fn plan(wanted: &Wanted<'_>, stored: &Stored) -> Result<Plan, PlanError> {
     let mut plan = Plan::default();
+    let mut seen = HashSet::new();
     for (place, item) in wanted.items.iter().enumerate() {
         for condition in &wanted.task.conditions {
             if let Subject::Case(case) = item
@@ -287,9 +293,14 @@ pub fn plan(wanted: &Wanted<'_>, stored: &Stored) -> Result<Plan, PlanError> {
                 continue;
             }
             let turns = u32::try_from(wanted.task.turns(*condition)).unwrap_or(u32::MAX);
-            let outline = wanted
+            let scoring = wanted
                 .task
-                .outline(item, *condition, form_of(wanted.model))?;
+                .scoring(item.borrowed(), wanted.mode)
+                .map(Arc::new);
+            let mut form = form_of(wanted.model);
+            // What is scored follows the start of a reply, whether the model is known to take one or not.
+            form.prefill |= scoring.is_some();
+            let outline = wanted.task.outline(item, *condition, form)?;
             let outline = Prompt::from(outline);
             // Epochs mostly share their settings, and so most of the work of a key.
             let mut base: Option<(Sampling, KeyBase)> = None;
@@ -302,12 +313,20 @@ pub fn plan(wanted: &Wanted<'_>, stored: &Stored) -> Result<Plan, PlanError> {
                 let key = match &base {
                     Some((same, base)) if *same == sampling => base.key(epoch),
                     _ => {
-                        let new = KeyBase::new(&wanted.model.model_id, &sampling, &outline);
+                        let id = &wanted.model.model_id;
+                        let new = match &scoring {
+                            Some(scoring) => KeyBase::scoring(id, &sampling, &outline, scoring),
+                            None => KeyBase::new(id, &sampling, &outline),
+                        };
                         let key = new.key(epoch);
                         base = Some((sampling.clone(), new));
                         key
                     }
                 };
+                // Parts of stimuli without the anchor are the same prompt under both anchors.
+                if matches!(item, Subject::Excerpt(_)) && !seen.insert(key.clone()) {
+                    continue;
+                }
                 let stored_turn = |turn| stored.turns.get(&(key.clone(), turn));
                 let replies: Vec<String> = (1..=turns)
                     .map_while(|turn| stored_turn(turn)?.answer.clone())
@@ -336,6 +355,7 @@ pub fn plan(wanted: &Wanted<'_>, stored: &Stored) -> Result<Plan, PlanError> {
                     epoch,
                     key,
                     sampling,
+                    scoring: scoring.clone(),
                     outline: outline.clone(),
                     replies,
                     attempts: open.attempts,

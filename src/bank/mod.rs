@@ -8,6 +8,7 @@ pub mod cases;
 mod item;
 mod load;
 mod source;
+pub mod stimuli;
 mod subject;
 
 pub use item::{Anchors, Item, Provenance, derive_anchors};

@@ -2,15 +2,18 @@ use std::sync::Arc;
 
 use super::Item;
 use super::cases::Case;
+use super::stimuli::Excerpt;
 use crate::domain::{Condition, ItemId, Tier};
 
-/// What a task asks about: a question of a bank, or a case.
+/// What a task asks about: a question of a bank, a case, or a stimulus.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Subject {
     /// A question.
     Question(Arc<Item>),
     /// A case.
     Case(Arc<Case>),
+    /// A stimulus, or a part of one.
+    Excerpt(Arc<Excerpt>),
 }
 
 /// A [`Subject`] that somebody else holds.
@@ -20,6 +23,8 @@ pub enum SubjectRef<'a> {
     Question(&'a Item),
     /// A case.
     Case(&'a Case),
+    /// A stimulus, or a part of one.
+    Excerpt(&'a Excerpt),
 }
 
 impl Subject {
@@ -29,6 +34,7 @@ impl Subject {
         match self {
             Self::Question(item) => SubjectRef::Question(item),
             Self::Case(case) => SubjectRef::Case(case),
+            Self::Excerpt(excerpt) => SubjectRef::Excerpt(excerpt),
         }
     }
 
@@ -38,12 +44,12 @@ impl Subject {
         self.borrowed().id()
     }
 
-    /// Its tier; cases have none.
+    /// Its tier; only questions have one.
     #[must_use]
     pub fn tier(&self) -> Option<Tier> {
         match self {
             Self::Question(item) => Some(item.tier),
-            Self::Case(_) => None,
+            Self::Case(_) | Self::Excerpt(_) => None,
         }
     }
 
@@ -53,6 +59,7 @@ impl Subject {
         match self {
             Self::Question(item) => item.anchor(condition).map(f64::from),
             Self::Case(case) => case.anchor(condition),
+            Self::Excerpt(excerpt) => excerpt.anchor(condition).map(|anchor| anchor.value),
         }
     }
 }
@@ -64,6 +71,7 @@ impl<'a> SubjectRef<'a> {
         match self {
             Self::Question(item) => &item.id,
             Self::Case(case) => &case.id,
+            Self::Excerpt(excerpt) => &excerpt.id,
         }
     }
 }
@@ -77,6 +85,12 @@ impl<'a> From<&'a Item> for SubjectRef<'a> {
 impl<'a> From<&'a Case> for SubjectRef<'a> {
     fn from(case: &'a Case) -> Self {
         Self::Case(case)
+    }
+}
+
+impl<'a> From<&'a Excerpt> for SubjectRef<'a> {
+    fn from(excerpt: &'a Excerpt) -> Self {
+        Self::Excerpt(excerpt)
     }
 }
 

@@ -10,6 +10,7 @@ use super::workspace::{QuestionArgs, StoreArgs, SuiteArgs, TaskArgs, choice, unk
 use super::{CliError, output};
 use crate::domain::{ModelName, SampleKey, Suite, TaskName};
 use crate::parse::Rules;
+use crate::score::spinner::{SpinnerScores, score_spinner};
 use crate::score::{
     Baseline, CaseMethod, CaseScores, Cell, Clustering, Heard, Index, IntervalMethod, Method, Pool,
     Scores, cells, score, score_cases,
@@ -283,6 +284,39 @@ impl Evidence {
         scores
             .cells
             .retain(|cell| self.holds(&cell.model, &cell.task));
+        Ok(scores)
+    }
+
+    /// Scores stimuli, and says what was left out because its words are not loaded.
+    pub(super) fn spinner_scores(&self) -> Result<SpinnerScores, CliError> {
+        let mut scores = on_all_cores(|| score_spinner(&self.heard, &self.catalog))?;
+        for (what, n) in &scores.unknown {
+            output::note(&format!(
+                "warning: {n} stored lines of {what} are left out: name theirs with --stimuli or --tasks"
+            ));
+        }
+        for one in &scores.variations {
+            let missing = one.missing_p();
+            if !missing.is_empty() {
+                output::note(&format!(
+                    "warning: {}, {}: {} cannot be computed, and weighs 0",
+                    one.model,
+                    one.item,
+                    missing.join(", ")
+                ));
+            }
+        }
+        if scores.variations.is_empty() {
+            return Err(CliError::Usage(
+                "no variation is scored under both anchors: ask the rest with `wheel run --suite spinner`, or name the stimuli with --stimuli".to_owned(),
+            ));
+        }
+        scores
+            .variations
+            .retain(|one| self.holds(&one.model, &one.task));
+        scores
+            .models
+            .retain(|one| self.holds(&one.model, &one.task));
         Ok(scores)
     }
 

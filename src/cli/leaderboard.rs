@@ -9,9 +9,10 @@ use super::evidence::{BothMethods, Evidence, EvidenceArgs, MethodArgs};
 use super::{CliError, Exit, output};
 use crate::domain::Suite;
 use crate::publish::{
-    BoardSource, CaseBoardSource, CaseSiteSource, Page, SiteSource, board, case_board,
-    case_cell_href, case_site, site,
+    BoardSource, CaseBoardSource, CaseSiteSource, Page, SiteSource, SpinnerBoardSource, board,
+    case_board, case_cell_href, case_site, site, spinner_board, spinner_site, variation_href,
 };
+use crate::score::spinner::{SpinnerScores, VariationScores};
 use crate::score::uai::CaseCell;
 use crate::score::{CaseScores, CellSample, Scores};
 
@@ -58,6 +59,11 @@ pub(super) fn markdown(evidence: &Evidence, method: BothMethods) -> Result<Strin
             let blocks = case_board(&case_source(evidence, &scores, &|_| None));
             Ok(crate::publish::markdown(&blocks))
         }
+        Suite::Spinner => {
+            let scores = evidence.spinner_scores()?;
+            let blocks = spinner_board(&spinner_source(evidence, &scores, &|_| None));
+            Ok(crate::publish::markdown(&blocks))
+        }
     }
 }
 
@@ -70,6 +76,20 @@ fn case_source<'a>(
         scores,
         tasks: &evidence.catalog.tasks,
         rules: evidence.rules.into(),
+        store_fingerprint: &evidence.fingerprint,
+        lines: evidence.lines,
+        versions: &evidence.versions,
+        link,
+    }
+}
+
+fn spinner_source<'a>(
+    evidence: &'a Evidence,
+    scores: &'a SpinnerScores,
+    link: &'a dyn Fn(&VariationScores) -> Option<String>,
+) -> SpinnerBoardSource<'a> {
+    SpinnerBoardSource {
+        scores,
         store_fingerprint: &evidence.fingerprint,
         lines: evidence.lines,
         versions: &evidence.versions,
@@ -107,6 +127,11 @@ pub(super) fn pages(evidence: &Evidence, method: BothMethods) -> Result<Vec<Page
                 cells: &cells,
                 record: &record,
             })
+        }
+        Suite::Spinner => {
+            let scores = evidence.spinner_scores()?;
+            let catalog = &evidence.catalog;
+            spinner_site(&spinner_source(evidence, &scores, &variation_href), catalog)
         }
         Suite::Anchorbench => {
             let scores = evidence.case_scores(method.cases)?;

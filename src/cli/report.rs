@@ -10,6 +10,7 @@ use super::{CliError, Exit, output};
 use crate::domain::{ModelName, Suite};
 use crate::publish::{
     Block, CaseReportSource, ReportSource, case_report, document_html, markdown, report,
+    spinner_report,
 };
 
 #[derive(Debug, ClapArgs)]
@@ -50,6 +51,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
             };
             case_report(&source, &model)
         }
+        Suite::Spinner => spinner_report(&evidence.spinner_scores()?, &model),
     };
     let blocks = blocks.expect("the selection holds samples of this model");
     let text = if args.html {

@@ -5,7 +5,10 @@ use clap::Args as ClapArgs;
 use super::evidence::{EvidenceArgs, MethodArgs};
 use super::{CliError, Exit, output};
 use crate::domain::Suite;
-use crate::publish::{case_cells_table, case_scores_json, cells_table, models_table, scores_json};
+use crate::publish::{
+    case_cells_table, case_scores_json, cells_table, models_table, scores_json,
+    spinner_scores_json, spinner_table,
+};
 
 #[derive(Debug, ClapArgs)]
 #[command(
@@ -35,6 +38,16 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
             serde_json::to_string_pretty(&case_scores_json(&scores)).map_err(CliError::failed)?
         } else {
             case_cells_table(&scores.cells)
+        };
+        output::result(&text)?;
+        return Ok(Exit::Done);
+    }
+    if evidence.suite == Suite::Spinner {
+        let scores = evidence.spinner_scores()?;
+        let text = if args.json {
+            serde_json::to_string_pretty(&spinner_scores_json(&scores)).map_err(CliError::failed)?
+        } else {
+            spinner_table(&scores)
         };
         output::result(&text)?;
         return Ok(Exit::Done);

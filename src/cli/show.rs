@@ -8,7 +8,7 @@ use super::workspace::{
 };
 use super::{CliError, Exit, output};
 use crate::ask::form_of;
-use crate::bank::SubjectRef;
+use crate::bank::Subject;
 use crate::domain::{Condition, ItemId, Suite, grouped};
 use crate::model::resolve;
 use crate::parse::Rules;
@@ -69,6 +69,15 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
                 let known: Vec<&str> = cases.map(ItemId::as_str).collect();
                 unknown("case", &args.item, &known)
             }
+            Suite::Spinner => {
+                let known: Vec<&str> = catalog
+                    .stimuli
+                    .0
+                    .iter()
+                    .map(|one| one.id.as_str())
+                    .collect();
+                unknown("stimulus", &args.item, &known)
+            }
         }
     })?;
     let named = args.condition.as_deref();
@@ -103,7 +112,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
             .find(|sample| sample.slot.condition == condition && sample.slot.epoch == args.epoch);
         let text = match sample {
             Some(sample) => sample_text(sample, &records, &catalog, task),
-            None => prompt_alone(args, task, subject, condition)?,
+            None => prompt_alone(args, task, &subject, condition)?,
         };
         output::result(&text)?;
     }
@@ -156,10 +165,10 @@ fn check_model(args: &Args, name: &str) -> Result<(), CliError> {
 fn prompt_alone(
     args: &Args,
     task: &Task,
-    subject: SubjectRef<'_>,
+    subject: &Subject,
     condition: Condition,
 ) -> Result<String, CliError> {
-    if let SubjectRef::Case(case) = subject
+    if let Subject::Case(case) = subject
         && !case.asks_under(condition)
     {
         return Ok(format!(
@@ -279,13 +288,13 @@ fn sample_text(
         out.push_str(&format!("; anchor {}", grouped(anchor)));
     }
     match catalog.subject(task, &record.item) {
-        Some(SubjectRef::Question(item)) => {
+        Some(Subject::Question(item)) => {
             out.push_str(&format!("; reference {}\n", grouped(item.reference.get())));
         }
-        Some(SubjectRef::Case(case)) => {
+        Some(Subject::Case(case)) => {
             out.push_str(&format!("; gold {}\n", grouped(case.facts.gold)));
         }
-        None => out.push('\n'),
+        Some(Subject::Excerpt(_)) | None => out.push('\n'),
     }
     out
 }

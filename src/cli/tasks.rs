@@ -73,6 +73,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let subjects = |task: &Task| match task.suite {
         Suite::Wheel => catalog.bank.items.len(),
         Suite::Anchorbench => catalog.cases.of(&task.name).len(),
+        Suite::Spinner => catalog.stimuli.excerpts().count(),
     };
     let rows: Vec<Vec<String>> = catalog
         .tasks

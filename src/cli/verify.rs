@@ -10,7 +10,9 @@ use super::leaderboard::{markdown, pages};
 use super::{CliError, Exit, output};
 use crate::domain::Suite;
 use crate::parse::Rules;
-use crate::publish::{CASES_MADE_BY, MADE_BY, Mismatch, Page, around_difference, mismatches};
+use crate::publish::{
+    CASES_MADE_BY, MADE_BY, Mismatch, Page, SPINNER_MADE_BY, around_difference, mismatches,
+};
 use crate::score::{CaseMethod, Method};
 
 #[derive(Debug, ClapArgs)]
@@ -112,7 +114,10 @@ struct Made {
 }
 
 fn made_by(path: &Path, text: &str) -> Result<Made, CliError> {
-    of_wheel(text).or_else(|| of_cases(text)).ok_or_else(|| {
+    let made = of_wheel(text)
+        .or_else(|| of_cases(text))
+        .or_else(|| of_spinner(text));
+    made.ok_or_else(|| {
         CliError::Usage(format!(
             "{}: the line that says how it was made (`wheel leaderboard --…`) is missing or changed: is it a board of this version?",
             path.display()
@@ -168,6 +173,14 @@ fn of_cases(text: &str) -> Option<Made> {
             ..BothMethods::default()
         },
         rules: rules.parse().ok()?,
+    })
+}
+
+fn of_spinner(text: &str) -> Option<Made> {
+    text.contains(SPINNER_MADE_BY).then(|| Made {
+        suite: Suite::Spinner,
+        method: BothMethods::default(),
+        rules: Rules::default(),
     })
 }
 

@@ -10,6 +10,7 @@ use strum::VariantNames;
 
 use super::{CliError, output};
 use crate::bank::cases::{self, Case, Cases, Spec, Wording};
+use crate::bank::stimuli::{self, Stimuli};
 use crate::bank::{self, Bank, BankFile, Strictness};
 use crate::domain::{Suite, TaskName};
 use crate::model::{self, Registry};
@@ -31,6 +32,10 @@ pub(super) struct TaskArgs {
     /// Folder of task files that are added to the built-in ones [default: tasks/ here if it exists]
     #[arg(long, value_name = "DIR")]
     tasks: Option<PathBuf>,
+    /// Stimuli in place of the built-in ones: a YAML file, or a CSV table with VariationID, Regime, Tag, scene, comparative,
+    /// absolute, `anchor_low` and `anchor_high`
+    #[arg(long, value_name = "FILE")]
+    stimuli: Option<PathBuf>,
     /// Folder of wording for cases that is added to the built-in one [default: wording/ here if it exists]
     #[arg(long, value_name = "DIR")]
     wording: Option<PathBuf>,
@@ -39,7 +44,7 @@ pub(super) struct TaskArgs {
 /// Which family of tasks.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct SuiteArgs {
-    /// Suite of tasks: wheel or anchorbench [default: that of the named tasks, else wheel]
+    /// Suite of tasks: wheel, anchorbench or spinner [default: that of the named tasks, else wheel]
     #[arg(long, value_name = "S", value_parser = choice::<Suite>())]
     pub(super) suite: Option<Suite>,
 }
@@ -184,7 +189,27 @@ impl TaskArgs {
             bank: questions.load()?,
             tasks,
             cases,
+            stimuli: self.load_stimuli()?,
         })
+    }
+
+    /// Prompts that differ in one number.
+    fn load_stimuli(&self) -> Result<Stimuli, CliError> {
+        let Some(path) = &self.stimuli else {
+            let (name, text) = stimuli::built_in();
+            return stimuli::load(name, text).map_err(CliError::usage);
+        };
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| CliError::Usage(format!("cannot read {name}: {error}")))?;
+        let is_csv = path
+            .extension()
+            .is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
+        if is_csv {
+            stimuli::load_csv(&name, &text).map_err(CliError::usage)
+        } else {
+            stimuli::load(&name, &text).map_err(CliError::usage)
+        }
     }
 
     fn files(&self) -> Result<Vec<TaskFile>, CliError> {

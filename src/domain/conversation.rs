@@ -29,6 +29,8 @@ pub enum Role {
     Assistant,
     /// What a tool gave back to the model.
     Tool,
+    /// Nobody: bare text that the model goes on from, without its chat template.
+    Text,
 }
 
 /// A tool that the model is said to have called.

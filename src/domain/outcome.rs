@@ -67,6 +67,8 @@ pub enum Rule {
     NoNumber,
     /// Several numbers and nothing that says which one is meant.
     SeveralNumbers,
+    /// Candidate answers were scored; half of their probability lies below.
+    ImpliedMedian,
     /// The rules of `AnchorBench`: a payload beside the text.
     Structured,
     /// The rules of `AnchorBench`: the last answer tag.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Tokens, Usd};
+use super::{Scored, Tokens, Usd};
 
 /// How one attempt ended, before anybody reads a number.
 #[derive(
@@ -93,6 +93,8 @@ pub struct Reply {
     pub text: String,
     /// Reasoning shown apart from the text; never read for an estimate.
     pub reasoning_text: Option<String>,
+    /// What the model makes of given answers, where these were scored.
+    pub scored: Option<Scored>,
     /// The model id that the server says answered.
     pub returned_model: Option<String>,
     /// Why the model stopped.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Condition, Conversation, ItemId, TaskName};
+use super::{Condition, Conversation, ItemId, Scoring, TaskName};
 
 /// Sampling and limits as asked for. `None` is not sent: the provider's default holds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -132,11 +132,31 @@ impl KeyBase {
     /// Hashes what is sent; see [`SampleKey::new`].
     #[must_use]
     pub fn new(model_id: &str, sampling: &Sampling, conversation: &Conversation) -> Self {
-        let sent = serde_json::json!([model_id, sampling, conversation]).to_string();
+        Self::of(&serde_json::json!([model_id, sampling, conversation]))
+    }
+
+    fn of(sent: &serde_json::Value) -> Self {
+        let sent = sent.to_string();
         let mut hasher = blake3::Hasher::new();
         // The list stays open for the epoch.
         hasher.update(&sent.as_bytes()[..sent.len() - 1]);
         Self(hasher)
+    }
+
+    /// The same of answers that are to be scored after the conversation.
+    #[must_use]
+    pub fn scoring(
+        model_id: &str,
+        sampling: &Sampling,
+        conversation: &Conversation,
+        scoring: &Scoring,
+    ) -> Self {
+        Self::of(&serde_json::json!([
+            model_id,
+            sampling,
+            conversation,
+            scoring
+        ]))
     }
 
     /// The key of an epoch.

@@ -21,4 +21,6 @@ pub enum Suite {
     Wheel,
     /// Cases with evidence, and a number that comes along in some channel.
     Anchorbench,
+    /// Stimuli that differ in one number, and the probabilities of given answers.
+    Spinner,
 }

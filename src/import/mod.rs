@@ -6,10 +6,12 @@
 mod anchorbench;
 mod kaggle;
 mod replies;
+mod scores;
 
 pub use anchorbench::{Lines, Published, SetFault, results_line};
 pub use kaggle::{OwnResult, RunFile, run_file};
 pub use replies::{Columns, ReplyError, csv, json_lines};
+pub use scores::{ScoreFault, is_score_file, score_lines};
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

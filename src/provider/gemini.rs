@@ -20,7 +20,9 @@ impl Dialect for Gemini {
             let parts = tools::gemini_parts(message);
             match message.role {
                 Role::System => system.extend(parts),
-                Role::User | Role::Tool => contents.push(json!({"role": "user", "parts": parts})),
+                Role::User | Role::Tool | Role::Text => {
+                    contents.push(json!({"role": "user", "parts": parts}))
+                }
                 Role::Assistant => contents.push(json!({"role": "model", "parts": parts})),
             }
         }

@@ -104,7 +104,7 @@ impl Dialect for OpenaiChat {
             },
             cost_reported: cost_reported(usage),
             request_id: text(&json["id"]),
-            body: None,
+            ..Reply::default()
         })
     }
 

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use super::ProviderError;
-use crate::domain::{Conversation, Reply, Sampling};
+use crate::domain::{Conversation, Reply, Sampling, Scoring};
 
 /// A call to a respondent in this process.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +13,8 @@ pub struct InProcessCall<'a> {
     pub conversation: &'a Conversation,
     /// Settings; the seed makes a draw repeatable.
     pub sampling: &'a Sampling,
+    /// The answers to be scored in place of a reply, if that is asked.
+    pub scoring: Option<&'a Scoring>,
 }
 
 /// One answer of a respondent, as soon as it is there.

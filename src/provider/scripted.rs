@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Instant;
 
 use rand::rngs::ChaCha12Rng;
@@ -9,7 +10,9 @@ use rand::{RngExt, SeedableRng};
 use strum::IntoEnumIterator;
 
 use super::{Answer, InProcessCall, ProviderError, Respondent};
-use crate::domain::{Conversation, ErrorClass, Finish, Positive, Relevance, Reply, Role, Tier};
+use crate::domain::{
+    Conversation, ErrorClass, Finish, Positive, Relevance, Reply, Role, Scored, Scoring, Tier,
+};
 
 /// What the script knows of a conversation.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +33,11 @@ pub enum Facts {
         /// What the anchor is worth, if there is one.
         relevance: Option<Relevance>,
         /// The anchor; `None` if it is the number in the reply before.
+        anchor: Option<f64>,
+    },
+    /// A share of a hundred.
+    Share {
+        /// The anchor shown, if one is.
         anchor: Option<f64>,
     },
     /// An earlier turn, asked for a number.
@@ -125,6 +133,10 @@ impl Scripted {
                 let anchor = anchor.or_else(|| number_before(conversation));
                 Some(gold + w.unwrap_or(&0.0) * (anchor.unwrap_or(gold) - gold))
             }
+            Facts::Share { anchor } => {
+                let anchor = anchor.unwrap_or(SHARE);
+                Some(SHARE + self.pull[0] * (anchor - SHARE))
+            }
             Facts::Number(value) => Some(value),
             Facts::Words => None,
         }
@@ -147,6 +159,14 @@ impl Scripted {
             )
         })?;
         let wobble = || self.wobble(call.sampling.seed.unwrap_or(0));
+        if let Some(scoring) = call.scoring {
+            let estimate = self.estimate(*facts, call.conversation);
+            let share = matches!(facts, Facts::Share { .. });
+            return Ok(Reply {
+                scored: Some(weighed(scoring, estimate.unwrap_or(SHARE), share)),
+                ..Reply::default()
+            });
+        }
         let text = match (facts, self.estimate(*facts, call.conversation)) {
             (_, None) => "The ratings, and who gave them.".to_owned(),
             (Facts::Question { .. }, Some(value)) => format!("ESTIMATE: {}", value * wobble()),
@@ -157,6 +177,42 @@ impl Scripted {
             finish: Some(Finish::Stop),
             ..Reply::default()
         })
+    }
+}
+
+/// The answer of the script to a share of a hundred, without an anchor.
+const SHARE: f64 = 40.0;
+
+/// Share of probability that the script gives to all given answers together.
+const HELD: f64 = 0.5;
+
+/// Normal densities around an estimate: of shares ten points wide, of other numbers half a unit on the scale of natural
+/// logarithms.
+fn weighed(scoring: &Scoring, estimate: f64, share: bool) -> Scored {
+    let density = |target: &Arc<str>| -> Option<f64> {
+        let value: f64 = target.trim().trim_end_matches('%').parse().ok()?;
+        let distance = if share {
+            (value - estimate) / 10.0
+        } else {
+            (value / estimate).ln() / 0.5
+        };
+        Some(-distance * distance / 2.0)
+    };
+    let densities: Vec<Option<f64>> = scoring.targets.iter().map(density).collect();
+    let sum: f64 = densities
+        .iter()
+        .flatten()
+        .map(|density| density.exp())
+        .sum();
+    let scale = (HELD / sum).ln();
+    Scored {
+        scoring: scoring.clone(),
+        log_probabilities: densities
+            .into_iter()
+            .map(|density| density.map(|density| density + scale))
+            .collect(),
+        merged: 0,
+        banzhaf: None,
     }
 }
 

@@ -11,6 +11,7 @@ mod kaggle;
 mod markdown;
 mod report;
 mod site;
+mod spinner;
 mod tables;
 mod terminal;
 mod verify;
@@ -25,7 +26,14 @@ pub use format::two;
 pub use json::scores_json;
 pub use kaggle::{NotebookError, notebook};
 pub use report::{ReportSource, report};
-pub use site::{CaseSiteSource, Page, SiteSource, case_cell_href, case_site, document_html, site};
+pub use site::{
+    CaseSiteSource, Page, SiteSource, case_cell_href, case_site, document_html, site, spinner_site,
+    variation_href,
+};
+pub use spinner::{
+    SPINNER_MADE_BY, SpinnerBoardSource, spinner_board, spinner_report, spinner_scores_json,
+    spinner_table,
+};
 pub use tables::{Table, cells_rows, items_rows, samples_rows};
 pub use terminal::{cells_table, contrasts_table, models_table, plain_table};
 pub use verify::{Mismatch, around_difference, mismatches};

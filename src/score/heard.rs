@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::Arc;
 
+use super::implied::reading;
 use crate::domain::{
-    Condition, Conversation, ErrorClass, ItemId, ModelName, Reading, SampleKey, Slot, Status,
-    Suite, TaskName, TokenCounts,
+    Condition, Conversation, ErrorClass, ItemId, ModelName, Reading, SampleKey, Scored,
+    ScoringMode, Slot, Status, Suite, TaskName, TokenCounts,
 };
 use crate::parse::{Question, Rules, read_reply};
 use crate::store::{Cost, Record, Sent};
@@ -34,6 +35,7 @@ pub struct Heard {
     pub error: Option<ErrorClass>,
     /// Kept only where a later ask of the task may repeat it.
     pub text: Option<Arc<str>>,
+    pub scored: Option<Arc<Scored>>,
     pub returned_model: Option<Arc<str>>,
     pub tokens: TokenCounts,
     pub batch: Option<Arc<str>>,
@@ -71,6 +73,7 @@ impl Heard {
             status: record.status,
             error: record.error.map(|error| error.class),
             text: record.text.filter(|_| repeated).map(Arc::from),
+            scored: record.scored.map(Arc::new),
             returned_model: record.returned_model.map(Arc::from),
             tokens: record.tokens,
             batch: record.batch.map(Arc::from),
@@ -93,6 +96,12 @@ impl Heard {
             )
             && self.model == record.model
             && self.request_id.as_deref() == record.request_id.as_deref()
+    }
+
+    /// How given answers were scored, if they were.
+    #[must_use]
+    pub fn mode(&self) -> Option<ScoringMode> {
+        self.scored.as_ref().map(|scored| scored.scoring.mode)
     }
 
     /// The place of the sample in its cell.
@@ -148,6 +157,9 @@ impl Pool {
 /// Reads a reply as its suite does.
 fn read(record: &Record, task: &Task, catalog: &Catalog, rules: Rules) -> Option<Reading> {
     match task.suite {
+        Suite::Wheel if task.targets.is_some() => record.scored.as_ref().map(reading),
+        // Answers are given there, and none is read.
+        Suite::Spinner => None,
         Suite::Wheel => {
             let item = catalog.bank.get(&record.item)?;
             let question = Question {

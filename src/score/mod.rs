@@ -6,6 +6,7 @@
 pub mod cell;
 pub mod contrast;
 pub mod heard;
+mod implied;
 pub mod index;
 pub mod model;
 pub mod noise;
@@ -13,6 +14,7 @@ mod people;
 pub mod relief;
 pub mod samples;
 pub mod settings;
+pub mod spinner;
 pub mod stats;
 pub mod tier;
 pub mod uai;
@@ -23,6 +25,7 @@ use rayon::prelude::*;
 
 pub use cell::{CellScore, ItemScore, Method, score_cell};
 pub use heard::{Heard, Pool};
+pub use implied::{implied_median, mass};
 pub use index::Index;
 pub use model::{ModelScore, score_model};
 pub use samples::{Cell, CellSample, Outcome, cells};

@@ -339,7 +339,11 @@ impl Fingerprint {
                 record.status,
                 &record.text,
             ));
-            half(&blake3::hash(&said.unwrap_or_default()))
+            let mut said = said.unwrap_or_default();
+            if let Some(scored) = &record.scored {
+                said.extend(serde_json::to_vec(scored).unwrap_or_default());
+            }
+            half(&blake3::hash(&said))
         })
     }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     Condition, Conversation, ErrorClass, Finish, ItemId, ModelName, Prompt, SampleKey, Sampling,
-    Served, Status, TaskName, Tier, TokenCounts, Usd,
+    Scored, Served, Status, TaskName, Tier, TokenCounts, Usd,
 };
 
 /// Version of the line format that this program writes, and the newest it reads.
@@ -68,6 +68,9 @@ pub struct Record {
     /// Who answered, beyond the model id.
     #[serde(default)]
     pub served: Served,
+    /// What the model makes of given answers, where these were scored in place of a reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scored: Option<Scored>,
     /// Id of the batch that the reply came with; null for a call of its own.
     #[serde(default)]
     pub batch: Option<String>,
@@ -192,6 +195,7 @@ impl Record {
             tokens: TokenCounts::default(),
             usage_mismatch: false,
             served: Served::default(),
+            scored: None,
             batch: None,
             cost_usd: Cost::default(),
             request_id: None,

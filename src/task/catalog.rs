@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use super::{Task, Tasks};
 use crate::bank::cases::{Case, Cases};
-use crate::bank::{Bank, SubjectRef};
+use crate::bank::stimuli::Stimuli;
+use crate::bank::{Bank, Subject};
 use crate::domain::{ItemId, Suite, TaskName};
 
 /// Everything that can be asked: tasks, and the questions and cases they ask about.
@@ -14,15 +15,28 @@ pub struct Catalog {
     pub tasks: Tasks,
     /// Cases, by task.
     pub cases: Cases,
+    /// Stimuli.
+    pub stimuli: Stimuli,
 }
 
 impl Catalog {
     /// What a task asks about under this id.
     #[must_use]
-    pub fn subject(&self, task: &Task, item: &ItemId) -> Option<SubjectRef<'_>> {
+    pub fn subject(&self, task: &Task, item: &ItemId) -> Option<Subject> {
         match task.suite {
-            Suite::Wheel => self.bank.get(item).map(SubjectRef::Question),
-            Suite::Anchorbench => self.case(&task.name, item).map(SubjectRef::Case),
+            Suite::Wheel => {
+                let question = self.bank.get(item)?;
+                Some(Subject::Question(Arc::new(question.clone())))
+            }
+            Suite::Anchorbench => {
+                let place = self.cases.place(&task.name, item)?;
+                let case = self.cases.of(&task.name).get(place)?;
+                Some(Subject::Case(Arc::clone(case)))
+            }
+            Suite::Spinner => {
+                let excerpt = self.stimuli.excerpt(item)?;
+                Some(Subject::Excerpt(Arc::new(excerpt)))
+            }
         }
     }
 

@@ -7,8 +7,9 @@ use strum::IntoEnumIterator;
 
 use super::{Form, RenderError, Task};
 use crate::bank::cases::{Case, Difficulty, ExtraKind, Wording};
+use crate::bank::stimuli::{Anchor, Excerpt, Stimulus};
 use crate::bank::{Item, Provenance, Subject, derive_anchors};
-use crate::domain::{Conversation, Message, Positive, Side, Tier};
+use crate::domain::{Coalition, Conversation, Message, Positive, Side, Suite, Tier};
 
 /// Renders all prompts of a task and looks them through: no two alike, and the anchor in every prompt that has one, except
 /// where solved cases lie around it. Gives what is wrong, if anything is.
@@ -71,6 +72,10 @@ fn says(conversation: &Conversation, number: &str) -> bool {
 /// Renders a stand-in under each condition: an unknown name or a missing anchor shows before any call.
 pub(super) fn check_rendering(task: &Task, wording: &Wording, mut fault: impl FnMut(String, &str)) {
     let (subjects, names): (Vec<Subject>, _) = match &task.cases {
+        None if task.suite == Suite::Spinner => (
+            vec![Subject::Excerpt(Arc::new(stand_in_excerpt()))],
+            "templates may use scene, comparative, absolute and anchor",
+        ),
         None => (
             vec![Subject::Question(Arc::new(stand_in()))],
             "templates may use question, unit, replies, and with an anchor anchor.grouped, anchor.plain and anchor.phrase",
@@ -147,4 +152,21 @@ fn stand_in() -> Item {
         anchors: derive_anchors(reference).expect("anchors of a small number"),
         provenance: Provenance::default(),
     }
+}
+
+fn stand_in_excerpt() -> Excerpt {
+    let anchor = |text: &str, value| Anchor {
+        text: text.to_owned(),
+        value,
+    };
+    let stimulus = Stimulus {
+        id: "stand-in".into(),
+        regime: "S".into(),
+        control: false,
+        scene: "The wheel shows ".to_owned(),
+        comparative: "Is it more or less than ".to_owned(),
+        absolute: "How much is it?".to_owned(),
+        anchors: [anchor("10", 10.0), anchor("65", 65.0)],
+    };
+    Excerpt::new(&Arc::new(stimulus), Coalition::FULL)
 }

@@ -5,6 +5,7 @@ use strum::{IntoEnumIterator, VariantNames};
 use super::check::check_rendering;
 use super::render::environment;
 use super::steps::read_steps;
+use super::targets::{GRID, Targets, read_targets};
 use super::{Part, Prescribed, Step, Task, TaskFile, Tasks};
 use crate::bank::cases::{ExtraKind, RATINGS, Spec, Wording, half_even};
 use crate::domain::{Condition, Relevance, Side, Suite, TaskName};
@@ -90,6 +91,7 @@ fn read_file(document: &Document, faults: &mut Faults) -> Vec<Task> {
     let Some(name) = tasks.first().map(|task| task.name.clone()) else {
         return tasks;
     };
+    let grid = by_probability(&tasks[0]);
     for (_, at, node) in &variants {
         let Value::List(variants) = &node.value else {
             faults.0.push(document.fault(
@@ -105,6 +107,7 @@ fn read_file(document: &Document, faults: &mut Faults) -> Vec<Task> {
             tasks.extend(read_task(document, &merged, Some(&name), faults));
         }
     }
+    tasks.extend(grid);
     tasks
 }
 
@@ -184,6 +187,7 @@ fn read_task(
         top_p: fields.number("top_p").map(|(value, _)| value),
     });
     let cases = read_cases(&mut root, suite);
+    let targets = read_targets(&mut root);
     let own = read_own(&mut root);
     let with = read_with(&mut root);
     let nodes = root.list("messages");
@@ -202,6 +206,7 @@ fn read_task(
         cases,
         epochs,
         sampling: sampling.unwrap_or_default(),
+        targets,
         own,
         with,
         taken: BTreeMap::new(),
@@ -227,8 +232,50 @@ fn read_task(
             break;
         }
     }
+    check_targets(&mut root, &task, at);
     root.close();
     (faults.0.len() == before && name.is_some()).then_some(task)
+}
+
+/// What is scored follows one prompt, and a suite of stimuli has nothing else.
+fn check_targets(root: &mut Fields<'_, '_>, task: &Task, at: Place) {
+    if task.targets.is_some() && task.most_turns() > 1 {
+        root.fault(
+            "targets",
+            at,
+            "answers are scored after one prompt, but this task asks more than once",
+            "leave the earlier asks out",
+        );
+    }
+    if matches!(task.targets, Some(Targets::Grid(_))) && task.suite != Suite::Wheel {
+        root.fault(
+            "targets",
+            at,
+            "a grid lies around the anchors of a question",
+            "give the answers as a list, or by from and to",
+        );
+    }
+    if task.suite == Suite::Spinner && task.targets.is_none() {
+        root.fault(
+            "targets",
+            at,
+            "is missing",
+            "write targets: {from: 0, to: 100, text: \"{n}%\"}",
+        );
+    }
+}
+
+/// The form by probability of a task of the wheel: candidate answers are scored where its reply begins.
+fn by_probability(task: &Task) -> Option<Task> {
+    let asks = task.suite == Suite::Wheel && task.targets.is_none() && task.most_turns() == 1;
+    (asks && task.prefill.is_some() && !task.reasons).then(|| Task {
+        name: format!("{}-grid", task.name).as_str().into(),
+        title: format!("{}, by probability", task.title),
+        about: "candidate answers are scored in place of a reply".to_owned(),
+        variant_of: Some(task.variant_of.as_ref().unwrap_or(&task.name).clone()),
+        targets: Some(Targets::Grid(GRID)),
+        ..task.clone()
+    })
 }
 
 fn read_cases(root: &mut Fields<'_, '_>, suite: Suite) -> Option<Spec> {

@@ -12,6 +12,7 @@ mod published;
 mod render;
 mod source;
 mod steps;
+mod targets;
 
 pub use catalog::Catalog;
 pub use check::check_prompts;
@@ -19,6 +20,7 @@ pub use load::load;
 pub use published::{published_name, published_task};
 pub use render::{RenderError, reply_stand_in};
 pub use source::{TaskFile, TaskIoError, built_in, read_folder};
+pub use targets::{Grid, Targets};
 
 use std::collections::BTreeMap;
 
@@ -48,12 +50,14 @@ pub struct Task {
     pub reasons: bool,
     /// Whether one line is asked for: such replies count for tokens per one-line answer.
     pub one_line: bool,
-    /// The cases it asks about; `None` if it asks the questions of the bank.
+    /// The cases it asks about; `None` if it asks about something else.
     pub cases: Option<Spec>,
     /// Repetitions of each prompt unless the command asks for more.
     pub epochs: u32,
     /// Sampling that the task prescribes in place of the model's.
     pub sampling: Prescribed,
+    /// Answers whose probabilities are asked for in place of a reply.
+    pub targets: Option<Targets>,
     /// Lists of sentences of its own, of which each case takes one.
     own: BTreeMap<String, Vec<String>>,
     /// Values for the templates.

@@ -3,10 +3,13 @@
 use minijinja::value::merge_maps;
 use minijinja::{Value, context};
 
+use strum::IntoEnumIterator;
+
 use super::Task;
 use crate::bank::cases::{Case, Content, Demonstration, Domain, Draw, Extra, RATINGS, Warmup};
+use crate::bank::stimuli::Excerpt;
 use crate::bank::{Item, SubjectRef};
-use crate::domain::{Condition, Side, grouped, plain};
+use crate::domain::{Condition, Field, Side, grouped, plain};
 
 impl Task {
     /// The names of a subject under a condition.
@@ -20,6 +23,7 @@ impl Task {
         let names = match subject {
             SubjectRef::Question(item) => of_question(item, condition),
             SubjectRef::Case(case) => self.of_case(case, condition),
+            SubjectRef::Excerpt(excerpt) => of_excerpt(excerpt, condition),
         };
         let common = self.common(condition, tools);
         merge_maps([context! { replies => replies.to_vec() }, names, common])
@@ -86,6 +90,14 @@ fn of_question(item: &Item, condition: Condition) -> Value {
             ..names
         },
     }
+}
+
+fn of_excerpt(excerpt: &Excerpt, condition: Condition) -> Value {
+    let fields = Field::iter().map(|field| {
+        let name: &'static str = field.into();
+        (name, excerpt.text(field, condition))
+    });
+    Value::from_pairs(fields)
 }
 
 fn of_draw(

@@ -52,6 +52,7 @@ pub fn published_task(name: &TaskName, set: &PublishedSet, known: Option<&Task>)
         one_line: false,
         cases: None,
         epochs: 1,
+        targets: None,
         sampling: Prescribed::default(),
         own: BTreeMap::new(),
         with: BTreeMap::new(),

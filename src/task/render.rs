@@ -62,6 +62,11 @@ impl Task {
         let mut turn = 0;
         for step in self.steps_of(condition, form.tools) {
             match step {
+                // Bare text begins and ends with something.
+                Step::Say {
+                    role: Role::Text,
+                    template,
+                } => conversation.say(Role::Text, render(template)?.trim()),
                 Step::Say { role, template } => conversation.say(*role, render(template)?),
                 Step::Call { tool, templates } => {
                     let [words, arguments, output] = templates;

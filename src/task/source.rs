@@ -38,6 +38,7 @@ pub fn built_in() -> Vec<TaskFile> {
         ("icl-dist.yaml", include_str!("../../tasks/icl-dist.yaml")),
         ("rag.yaml", include_str!("../../tasks/rag.yaml")),
         ("tool.yaml", include_str!("../../tasks/tool.yaml")),
+        ("spinner.yaml", include_str!("../../tasks/spinner.yaml")),
     ]
     .map(|(name, text)| TaskFile {
         name: format!("tasks/{name} (built in)"),

@@ -29,7 +29,7 @@ pub(super) fn read_steps(root: &mut Fields<'_, '_>, nodes: &[Node], task: &mut T
             root.fault(
                 "messages",
                 node.at,
-                "each entry is one of system, user, assistant, call or ask, with `when` beside it or without",
+                "each entry is one of system, user, assistant, text, call or ask, with `when` beside it or without",
                 "write `- user: |-` and the text below, or `- ask: [estimate]`",
             );
             continue;
@@ -147,7 +147,9 @@ fn read_step(
             );
         }
         (role, Value::Text { .. }) => {
-            if let Ok(role @ (Role::System | Role::User | Role::Assistant)) = role.parse::<Role>() {
+            if let Ok(role @ (Role::System | Role::User | Role::Assistant | Role::Text)) =
+                role.parse::<Role>()
+            {
                 let template = compile(root, format!("message {position}"), value);
                 return Some(Step::Say { role, template });
             }
@@ -155,14 +157,14 @@ fn read_step(
                 key,
                 *at,
                 "there is no such role",
-                "it can be system, user, assistant, call or ask",
+                "it can be system, user, assistant, text, call or ask",
             );
         }
         (role, _) if role.parse::<Role>().is_err() => root.fault(
             key,
             *at,
             "there is no such role",
-            "it can be system, user, assistant, call or ask",
+            "it can be system, user, assistant, text, call or ask",
         ),
         _ => root.fault(key, value.at, "must be a text", "begin it with `|-`"),
     }

@@ -1,17 +1,15 @@
 //! `wheel import anchorbench`: the published benchmark's own files.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use chrono::{SecondsFormat, Utc};
 use clap::Args as ClapArgs;
 
+use super::lines::{add, told};
 use crate::cli::workspace::StoreArgs;
 use crate::cli::{CliError, Exit, output};
 use crate::import::{Lines, Published, SetFault};
-use crate::store::{
-    CellFile, Record, cell_path, packed, read_file, read_set, read_text, write_set,
-};
+use crate::store::{Record, read_set, read_text, write_set};
 
 #[derive(Debug, ClapArgs)]
 #[command(
@@ -35,9 +33,6 @@ enum Kind {
     Views,
     Results,
 }
-
-/// Faults that are shown.
-const SHOWN: usize = 20;
 
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let store = &args.store.store;
@@ -96,7 +91,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         }
     }
     write_set(store, &published.set).map_err(CliError::failed)?;
-    let (added, known) = keep(store, records)?;
+    let (added, known) = add(store, records)?;
     for (task, cases) in &published.set.0 {
         let prompts: usize = published
             .set
@@ -116,15 +111,6 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         store.display()
     ));
     Ok(Exit::Done)
-}
-
-fn told(faults: &[SetFault]) -> String {
-    let shown: Vec<String> = faults.iter().take(SHOWN).map(ToString::to_string).collect();
-    let more = match faults.len() - shown.len() {
-        0 => String::new(),
-        n => format!("\nand {n} more"),
-    };
-    format!("{}{more}\nnothing was imported", shown.join("\n"))
 }
 
 /// The files below a folder that are read, each with what it holds.
@@ -165,42 +151,4 @@ fn folder_of(path: &Path) -> Option<String> {
     let folder = std::path::absolute(path).ok()?;
     let name = folder.parent()?.file_name()?;
     Some(name.to_string_lossy().into_owned())
-}
-
-/// Adds the lines that are not there yet.
-fn keep(store: &Path, records: Vec<Record>) -> Result<(usize, usize), CliError> {
-    let mut by_file: BTreeMap<PathBuf, Vec<Record>> = BTreeMap::new();
-    for record in records {
-        let path = cell_path(store, &record.model, &record.task);
-        by_file.entry(path).or_default().push(record);
-    }
-    let (mut added, mut known) = (0, 0);
-    let places: BTreeSet<PathBuf> = by_file.keys().cloned().collect();
-    for path in places {
-        let mut there = HashSet::new();
-        for file in [packed(&path), path.clone()] {
-            if file.is_file() {
-                read_file(&file, |record| {
-                    there.insert((record.key, record.turn, record.text));
-                })
-                .map_err(CliError::failed)?;
-            }
-        }
-        let mut new = by_file.remove(&path).unwrap_or_default();
-        let all = new.len();
-        new.retain(|record| {
-            !there.contains(&(record.key.clone(), record.turn, record.text.clone()))
-        });
-        known += all - new.len();
-        added += new.len();
-        if new.is_empty() {
-            continue;
-        }
-        let (file, warning) = CellFile::open(path).map_err(CliError::failed)?;
-        if let Some(warning) = warning {
-            output::note(&format!("warning: {warning}"));
-        }
-        file.append(&new).map_err(CliError::failed)?;
-    }
-    Ok((added, known))
 }

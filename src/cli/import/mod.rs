@@ -1,6 +1,8 @@
 //! `wheel import`: replies that other tools asked for.
 
 mod anchorbench;
+mod lines;
+mod scores;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::Read;
@@ -29,6 +31,8 @@ enum What {
     Replies(ReplyArgs),
     /// The published AnchorBench: prompts that are then asked as they are, and answers in its form
     Anchorbench(anchorbench::Args),
+    /// Log-probabilities of given answers, as "Anchors in the Machine" publishes them
+    Scores(scores::Args),
     /// Files that people saved from the page of `wheel people --static`
     People(PeopleArgs),
 }
@@ -109,6 +113,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         What::Kaggle(args) => kaggle(args),
         What::Replies(args) => replies(args),
         What::Anchorbench(args) => anchorbench::run(args),
+        What::Scores(args) => scores::run(args),
         What::People(args) => people(args),
     }
 }

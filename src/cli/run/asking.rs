@@ -17,7 +17,7 @@ use crate::ask::{
 };
 use crate::bank::Subject;
 use crate::cli::{CliError, output};
-use crate::domain::{Conversation, ModelName, Parameter, SampleKey, Side};
+use crate::domain::{Conversation, Field, ModelName, Parameter, SampleKey, Side};
 use crate::model::{Dialect, Model};
 use crate::parse::Rules;
 use crate::provider::{Facts, Respondent, Scripted};
@@ -436,6 +436,14 @@ fn facts(job: &ask::Job, form: Form) -> Vec<(Conversation, Facts)> {
                 tier: item.tier,
                 reference: item.reference,
                 anchor: item.anchor(job.condition),
+            };
+            return vec![(job.outline.conversation.as_ref().clone(), facts)];
+        }
+        Subject::Excerpt(excerpt) => {
+            let anchored = excerpt.coalition.holds(Field::Anchor);
+            let anchor = excerpt.anchor(job.condition).filter(|_| anchored);
+            let facts = Facts::Share {
+                anchor: anchor.map(|anchor| anchor.value),
             };
             return vec![(job.outline.conversation.as_ref().clone(), facts)];
         }

@@ -102,7 +102,7 @@ pub(super) fn dry_run(args: &Args, selection: &Selection) -> Result<(), CliError
     for (task, subjects) in selection.tasks.iter().zip(&selection.subjects) {
         let asked = |condition: &&Condition| match &subjects[0] {
             Subject::Case(case) => case.asks_under(**condition),
-            Subject::Question(_) => true,
+            Subject::Question(_) | Subject::Excerpt(_) => true,
         };
         let Some(condition) = task.conditions.iter().rfind(asked) else {
             continue;

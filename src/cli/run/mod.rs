@@ -15,7 +15,7 @@ use super::workspace::{ModelArgs, QuestionArgs, StoreArgs, SuiteArgs, TaskArgs, 
 use super::{CliError, Exit};
 use crate::ask::Shard;
 use crate::bank::cases::Size;
-use crate::domain::{Conversation, Role, Status, Usd};
+use crate::domain::{Conversation, Role, ScoringMode, Status, Usd};
 use pace::PaceArgs;
 pub(super) use pace::seconds;
 
@@ -32,6 +32,8 @@ Examples:
   wheel run --shard 2/8 --store runs-2                the second of eight machines
   wheel run --suite anchorbench --size pilot          six channels that may carry a number: prompt, history, …
   wheel run --task external-ignore --size pilot       one variant of a task, with a control of its own
+  wheel run --suite spinner                           every answer from 0 to 100 percent scored, under two anchors
+  wheel run --task classic-grid                       a question of the wheel, by the probabilities of candidate answers
 
 A run asks only for what the store does not hold: type the same command again to go on.";
 
@@ -56,6 +58,9 @@ pub(super) struct Args {
     /// Ask the variants of the tasks too; else only those that are named
     #[arg(long, conflicts_with = "task")]
     variants: bool,
+    /// How answers are scored in tasks that give them: exact, or (bug for bug) as "Anchors in the Machine" does
+    #[arg(long, value_name = "MODE", default_value_t, value_parser = choice::<ScoringMode>())]
+    mode: ScoringMode,
     #[command(flatten)]
     questions: QuestionArgs,
     #[command(flatten)]

@@ -3,11 +3,11 @@
 use super::Args;
 use super::selection::Selection;
 use crate::ask::{ModelSummary, Spent};
-use crate::bank::cases::Cases;
 use crate::bank::{Bank, Item, Subject};
 use crate::cli::{CliError, Exit, output};
 use crate::domain::{ErrorClass, Suite, Usd};
-use crate::publish::{case_cells_table, cells_table, models_table};
+use crate::publish::{case_cells_table, cells_table, models_table, spinner_table};
+use crate::score::spinner::score_spinner;
 use crate::score::{CaseMethod, Heard, Method, score, score_cases};
 use crate::task::Catalog;
 
@@ -30,18 +30,22 @@ pub(super) fn show_scores(selection: &Selection, heard: &[Heard]) -> Result<(), 
         let scores = score_cases(heard, &selection.catalog, CaseMethod::default());
         return output::result(&case_cells_table(&scores.cells));
     }
+    if selection.suite == Suite::Spinner {
+        let scores = score_spinner(heard, &selection.catalog);
+        return output::result(&spinner_table(&scores));
+    }
     // A run of some of the questions is scored on these; the whole bank is what `wheel score` looks at.
     let asked = selection.subjects.first().into_iter().flatten();
     let items = asked.filter_map(|subject| match subject {
         Subject::Question(item) => Some(Item::clone(item)),
-        Subject::Case(_) => None,
+        Subject::Case(_) | Subject::Excerpt(_) => None,
     });
     let catalog = Catalog {
         bank: Bank {
             items: items.collect(),
         },
         tasks: selection.catalog.tasks.clone(),
-        cases: Cases::default(),
+        ..Catalog::default()
     };
     let scores = score(heard, &catalog, Method::default());
     let (some, all) = (catalog.bank.items.len(), selection.catalog.bank.items.len());

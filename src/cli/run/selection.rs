@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Args;
 use crate::ask::{Job, Plan, Stored, Wanted, plan};
+use crate::bank::stimuli::Stimuli;
 use crate::bank::{Bank, Subject};
 use crate::cli::CliError;
 use crate::cli::workspace::unknown;
@@ -105,6 +106,7 @@ fn subjects(
             Ok(vec![items(args, &catalog.bank)?; tasks.len()])
         }
         Suite::Anchorbench => cases(args, tasks, catalog),
+        Suite::Spinner => Ok(vec![excerpts(args, catalog)?; tasks.len()]),
     }
 }
 
@@ -154,7 +156,7 @@ fn cases(
                     let mut conditions = task.conditions.iter();
                     conditions.any(|condition| case.asks_under(*condition))
                 }
-                Subject::Question(_) => true,
+                Subject::Question(_) | Subject::Excerpt(_) => true,
             };
             if !chosen.is_empty() && !chosen.iter().any(asked) {
                 return Err(CliError::Usage(format!(
@@ -172,6 +174,31 @@ fn cases(
             Ok(chosen)
         })
         .collect()
+}
+
+/// Stimuli with all their parts.
+fn excerpts(args: &Args, catalog: &Catalog) -> Result<Vec<Subject>, CliError> {
+    if args.size.is_some() || !args.tier.is_empty() {
+        return Err(CliError::Usage(
+            "stimuli have no tiers or sizes: choose with --item, or --limit for the first ones"
+                .to_owned(),
+        ));
+    }
+    let stimuli = &catalog.stimuli.0;
+    let ids: Vec<&str> = stimuli.iter().map(|one| one.id.as_str()).collect();
+    if let Some(name) = args.item.iter().find(|name| !ids.contains(&name.as_str())) {
+        return Err(unknown("stimulus", name, &ids));
+    }
+    let chosen = stimuli
+        .iter()
+        .filter(|one| args.item.is_empty() || args.item.iter().any(|id| id == one.id.as_str()))
+        .take(args.limit.map_or(usize::MAX, |limit| limit as usize))
+        .cloned();
+    let excerpts = Stimuli(chosen.collect()).excerpts().collect::<Vec<_>>();
+    Ok(excerpts
+        .into_iter()
+        .map(|excerpt| Subject::Excerpt(Arc::new(excerpt)))
+        .collect())
 }
 
 fn items(args: &Args, bank: &Bank) -> Result<Vec<Subject>, CliError> {
@@ -256,6 +283,7 @@ pub(super) fn plan_cells(
                 items: subjects,
                 epochs: args.epochs.max(task.epochs),
                 again,
+                mode: args.mode,
                 shard: args.shard,
                 before,
             };

@@ -207,33 +207,47 @@ impl Llama {
     /// Hidden states of new tokens `[batch, tokens]`, which follow those in the cache. More than one token at a time
     /// only for a batch of one.
     pub(super) fn forward(&self, ids: &Tensor, cache: &mut Cache) -> Result<Tensor, EngineError> {
-        let (batch, tokens) = ids.dims2()?;
+        let (_, tokens) = ids.dims2()?;
         let positions: Vec<usize> = cache
             .lengths
             .iter()
             .flat_map(|length| *length..length + tokens)
             .collect();
+        let mask = cache.mask(tokens)?;
+        let hidden = self.pass(ids, &positions, mask.as_ref(), cache)?;
+        for length in &mut cache.lengths {
+            *length += tokens;
+        }
+        Ok(hidden)
+    }
+
+    /// Hidden states of tokens `[batch, tokens]` at these positions, each of which sees what the mask lets it. Their keys and
+    /// values go to the end of the cache.
+    pub(super) fn pass(
+        &self,
+        ids: &Tensor,
+        positions: &[usize],
+        mask: Option<&Tensor>,
+        cache: &mut Cache,
+    ) -> Result<Tensor, EngineError> {
+        let (batch, tokens) = ids.dims2()?;
         let rows = |table: &Tensor| -> Result<Tensor, EngineError> {
             Ok(table
-                .index_select(&self::ids(&positions)?, 0)?
+                .index_select(&self::ids(positions)?, 0)?
                 .reshape((batch, tokens, ()))?)
         };
         let (cos, sin) = (rows(&self.cos)?, rows(&self.sin)?);
-        let mask = cache.mask(tokens)?;
         let mut x = self
             .embedding
             .index_select(&ids.flatten_all()?, 0)?
             .reshape((batch, tokens, ()))?;
         for (n, layer) in self.layers.iter().enumerate() {
             let normed = rms_norm(&x, &layer.attention_norm, self.epsilon)?;
-            let attended = self.attend(layer, n, &normed, (&cos, &sin), mask.as_ref(), cache)?;
+            let attended = self.attend(layer, n, &normed, (&cos, &sin), mask, cache)?;
             x = (x + attended)?;
             let normed = rms_norm(&x, &layer.feed_norm, self.epsilon)?;
             let gated = (silu(&linear(&normed, &layer.gate)?)? * linear(&normed, &layer.up)?)?;
             x = (x + linear(&gated, &layer.down)?)?;
-        }
-        for length in &mut cache.lengths {
-            *length += tokens;
         }
         Ok(x)
     }

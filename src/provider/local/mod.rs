@@ -10,6 +10,7 @@ pub mod fetch;
 mod gguf;
 mod llama;
 mod sampler;
+mod scoring;
 mod tokenizer;
 
 pub use error::EngineError;
@@ -28,7 +29,7 @@ use self::sampler::Sampler;
 use self::tokenizer::TextTokenizer;
 use super::{Answer, InProcessCall, ProviderError, Respondent};
 use crate::domain::{
-    Conversation, ErrorClass, Finish, Reply, Sampling, Status, TokenCounts, Tokens,
+    Conversation, ErrorClass, Finish, Reply, Role, Sampling, Scoring, Status, TokenCounts, Tokens,
 };
 
 /// Tokens generated when no limit is asked for.
@@ -89,14 +90,19 @@ impl Engine {
         })
     }
 
-    /// The prompt text of a conversation: the file's own chat template, or the bare texts of a base model.
+    /// The prompt text of a conversation: the file's own chat template, or the bare texts of a base model and of messages
+    /// that are text and nothing else.
     ///
     /// # Errors
     /// The template fails.
     pub fn prompt(&self, conversation: &Conversation) -> Result<String, EngineError> {
+        let bare = conversation
+            .0
+            .iter()
+            .all(|message| message.role == Role::Text);
         match &self.template {
-            Some(template) => template.render(conversation),
-            None => Ok(conversation
+            Some(template) if !bare => template.render(conversation),
+            _ => Ok(conversation
                 .0
                 .iter()
                 .map(|message| message.content.as_str())
@@ -296,9 +302,60 @@ impl Engine {
         calls: &[InProcessCall<'_>],
         deliver: &mut (dyn FnMut(Answer) -> ControlFlow<()> + Send),
     ) {
+        let mut read = None;
+        for (place, call) in calls.iter().enumerate() {
+            if let Some(scoring) = call.scoring {
+                let started = Instant::now();
+                let reply = self.scored_reply(call.conversation, scoring, &mut read);
+                let answer = match reply {
+                    Ok(reply) => Answer {
+                        call: place,
+                        started,
+                        reply: Ok(reply),
+                    },
+                    Err(error) => failure(place, &error),
+                };
+                if deliver(answer).is_break() {
+                    return;
+                }
+            }
+        }
+        self.generate_all(calls, deliver);
+    }
+
+    fn scored_reply(
+        &self,
+        conversation: &Conversation,
+        scoring: &Scoring,
+        read: &mut Option<scoring::Read>,
+    ) -> Result<Reply, EngineError> {
+        let prompt = self.prompt(conversation)?;
+        let tokens = self.encode(&prompt)?.len() as u64;
+        Ok(Reply {
+            returned_model: Some(self.name.clone()),
+            tokens: TokenCounts {
+                input: Some(Tokens(tokens)),
+                output: Some(Tokens(0)),
+                reasoning: Some(Tokens(0)),
+                cached: None,
+            },
+            scored: Some(self.score_after(&prompt, scoring, read)?),
+            ..Reply::default()
+        })
+    }
+
+    fn generate_all(
+        &self,
+        calls: &[InProcessCall<'_>],
+        deliver: &mut (dyn FnMut(Answer) -> ControlFlow<()> + Send),
+    ) {
         let mut places = Vec::new();
         let mut requests = Vec::new();
-        for (call, prepared) in calls.iter().map(|call| self.prepare(call)).enumerate() {
+        let generated = calls
+            .iter()
+            .enumerate()
+            .filter(|(_, call)| call.scoring.is_none());
+        for (call, prepared) in generated.map(|(place, call)| (place, self.prepare(call))) {
             match prepared {
                 Ok(request) => {
                     places.push(call);

@@ -9,6 +9,7 @@ mod cell;
 mod index;
 mod model;
 mod plot;
+mod spinner;
 
 use base64::Engine as _;
 use minijinja::Environment;
@@ -25,6 +26,7 @@ pub use cases::{CaseSiteSource, case_cell_href, case_site};
 use cell::cell_page;
 use index::index_page;
 use model::model_page;
+pub use spinner::{spinner_site, variation_href};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("page.js");
