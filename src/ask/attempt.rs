@@ -14,7 +14,8 @@ use super::learned::Learned;
 use super::line::{Attempt, Started, cost};
 use super::plan::{Job, form_of};
 use super::run::{RunError, Settings};
-use crate::domain::{Conversation, ErrorClass, Reply, Sampling, Usd};
+use super::scoring;
+use crate::domain::{Conversation, ErrorClass, Reply, Sampling, Scoring, Usd};
 use crate::model::Model;
 use crate::provider::{Allowance, Call, ProviderError, allowances, read};
 
@@ -120,7 +121,7 @@ pub(super) async fn attempt(
     let started = Started::now(queued, sample.waiting_since.elapsed());
     let sent = Instant::now();
     let exchanged = tokio::select! {
-        exchanged = exchange(shared, &prompt, &sampling, &with) => exchanged,
+        exchanged = exchange(shared, &prompt, job.scoring.as_deref(), &sampling, &with) => exchanged,
         () = settings.abort.cancelled() => {
             reserved.settle(Charge::Unknown);
             return Ok(landed(sample, Ended::Stopped, Vec::new(), sent));
@@ -166,6 +167,7 @@ pub(super) async fn attempt(
 async fn exchange(
     shared: &Shared<'_>,
     conversation: &Conversation,
+    scoring: Option<&Scoring>,
     sampling: &Sampling,
     with: &Learned,
 ) -> (
@@ -173,6 +175,11 @@ async fn exchange(
     Vec<Allowance>,
     Option<OwnedSemaphorePermit>,
 ) {
+    if let Some(scoring) = scoring {
+        let (answer, limits) =
+            scoring::score(shared.http, &shared.model.model_id, conversation, scoring).await;
+        return (answer, limits, None);
+    }
     let Http {
         dialect,
         client,

@@ -6,7 +6,10 @@ use secrecy::SecretString;
 
 use super::client::{Client, Connections};
 use crate::model::{self, Model};
-use crate::provider::{AnthropicMessages, Dialect, Gemini, Ollama, OpenaiChat, OpenaiResponses};
+use crate::provider::{
+    AnthropicMessages, Dialect, Gemini, Ollama, OpenaiChat, OpenaiCompletions, OpenaiResponses,
+    ScoringChat,
+};
 
 /// A server and how it is spoken to.
 #[derive(Clone)]
@@ -54,6 +57,9 @@ fn dialect_of(word: model::Dialect) -> Option<Arc<dyn Dialect>> {
         model::Dialect::AnthropicMessages => Arc::new(AnthropicMessages),
         model::Dialect::Gemini => Arc::new(Gemini),
         model::Dialect::Ollama => Arc::new(Ollama),
+        model::Dialect::OpenaiCompletions => Arc::new(OpenaiCompletions),
+        model::Dialect::Vllm => Arc::new(ScoringChat::VLLM),
+        model::Dialect::LlamaCpp => Arc::new(ScoringChat::LLAMA_CPP),
         model::Dialect::InProcess | model::Dialect::Scripted => return None,
     })
 }

@@ -52,7 +52,12 @@ impl Learned {
             if with.limit_field != self.limit_field {
                 return Lesson::Known;
             }
-            if self.renamed || dialect != Dialect::OpenaiChat {
+            if self.renamed
+                || !matches!(
+                    dialect,
+                    Dialect::OpenaiChat | Dialect::Vllm | Dialect::LlamaCpp
+                )
+            {
                 return Lesson::Nothing;
             }
             self.renamed = true;

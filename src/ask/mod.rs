@@ -19,6 +19,7 @@ mod progress;
 mod queue;
 mod retry;
 mod run;
+mod scoring;
 mod secrets;
 
 pub use backend::{BackendError, Http};

@@ -32,8 +32,7 @@ pub(super) struct TaskArgs {
     /// Folder of task files that are added to the built-in ones [default: tasks/ here if it exists]
     #[arg(long, value_name = "DIR")]
     tasks: Option<PathBuf>,
-    /// Stimuli in place of the built-in ones: a YAML file, or a CSV table with VariationID, Regime, Tag, scene, comparative,
-    /// absolute, `anchor_low` and `anchor_high`
+    /// Stimuli in place of the built-in ones: a YAML file, or a CSV table in the form of "Anchors in the Machine"
     #[arg(long, value_name = "FILE")]
     stimuli: Option<PathBuf>,
     /// Folder of wording for cases that is added to the built-in one [default: wording/ here if it exists]

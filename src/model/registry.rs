@@ -27,6 +27,12 @@ pub enum Dialect {
     Gemini,
     /// Ollama's own chat endpoint.
     Ollama,
+    /// Bare text that the model goes on from, with the probabilities of its tokens.
+    OpenaiCompletions,
+    /// vLLM: chat completions, and probabilities of the tokens of a prompt.
+    Vllm,
+    /// The server of llama.cpp: chat completions, and probabilities of forced tokens.
+    LlamaCpp,
     /// Weights run in this process.
     InProcess,
     /// A respondent with a known pull, for trying the whole way of a sample at no cost.

@@ -21,7 +21,7 @@ impl Dialect for Gemini {
             match message.role {
                 Role::System => system.extend(parts),
                 Role::User | Role::Tool | Role::Text => {
-                    contents.push(json!({"role": "user", "parts": parts}))
+                    contents.push(json!({"role": "user", "parts": parts}));
                 }
                 Role::Assistant => contents.push(json!({"role": "model", "parts": parts})),
             }

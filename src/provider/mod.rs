@@ -7,6 +7,7 @@
 mod anthropic;
 mod batch;
 mod classify;
+mod completions;
 mod error;
 mod events;
 mod gemini;
@@ -17,6 +18,7 @@ mod openai_chat;
 mod openai_responses;
 mod read;
 mod respondent;
+mod scoring;
 mod scripted;
 mod tokens;
 mod tools;
@@ -24,13 +26,15 @@ mod waiting;
 
 pub use anthropic::AnthropicMessages;
 pub use batch::{Batch, BatchApi, BatchCall, BatchEntry, BatchState};
+pub use completions::{OpenaiCompletions, ScoringChat};
 pub use error::{ProviderError, Scope};
 pub use gemini::Gemini;
 pub use ollama::Ollama;
 pub use openai_chat::OpenaiChat;
 pub use openai_responses::OpenaiResponses;
-pub use read::read;
+pub use read::{json_of, read};
 pub use respondent::{Answer, InProcessCall, Respondent};
+pub use scoring::{ScoreCall, ScoreStep, ScoringApi, bare_text};
 pub use scripted::{Facts, Scripted, ScriptedError};
 pub use waiting::{Allowance, allowances};
 
@@ -137,6 +141,11 @@ pub trait Dialect: Send + Sync {
     /// Whether the dialect has such a parameter at all. Others are left out and recorded as dropped.
     fn supports(&self, _parameter: Parameter) -> bool {
         true
+    }
+
+    /// How given answers are scored, if the server can.
+    fn scoring(&self) -> Option<&dyn ScoringApi> {
+        None
     }
 
     /// How several calls are handed over at once at half the price, if they can be.

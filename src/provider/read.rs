@@ -48,6 +48,23 @@ pub fn read(dialect: &dyn Dialect, response: Response) -> Result<Reply, Provider
     Ok(reply)
 }
 
+/// The JSON of a response that is neither a failure nor a stream.
+///
+/// # Errors
+/// As [`read`].
+pub fn json_of(dialect: &dyn Dialect, response: &Response) -> Result<Value, ProviderError> {
+    if !(200..300).contains(&response.status) {
+        return Err(ProviderError::from_response(response, None));
+    }
+    let Ok(json) = serde_json::from_slice(&response.body) else {
+        return Err(ProviderError::bad_body(response));
+    };
+    if let Some(failed) = dialect.failure(&json) {
+        return Err(ProviderError::from_response(response, Some(failed)));
+    }
+    Ok(json)
+}
+
 /// The only entry of a list: some servers wrap what they send.
 fn unwrapped(json: Value) -> Value {
     match json {

@@ -83,6 +83,7 @@ fn cell_json(cell: &CellScore, ranks: &Ranks) -> Value {
     );
     fields.extend(tier_json(&cell.all));
     fields.insert("people".into(), json!(cell.people));
+    fields.insert("mass".into(), json!(cell.mass));
     let adjusted = cell.adjusted;
     fields.insert("p_holm".into(), json!(adjusted.map(|p| p.holm)));
     fields.insert("p_bh".into(), json!(adjusted.map(|p| p.benjamini_hochberg)));

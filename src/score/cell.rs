@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use strum::IntoEnumIterator;
 
+use super::implied::mass;
 use super::index::{Index, half};
 use super::noise::{ItemNoise, item_interval, item_noise};
 use super::people;
 use super::samples::{Cell, Outcome};
 use super::settings::{Settings, settings_of};
-use super::stats::{Interval, IntervalMethod, Spread, two_sample};
+use super::stats::{Interval, IntervalMethod, Spread, mean, two_sample};
 use super::tier::{TESTABLE, TierScore, summarise, unanchored};
 use crate::bank::{Bank, Item};
 use crate::domain::{Condition, ItemId, Loss, ModelName, TaskName, Tier};
@@ -79,6 +80,8 @@ pub struct CellScore {
     pub contradictions: usize,
     /// Replies that gave both a comparison and an estimate.
     pub comparisons: usize,
+    /// Mean share of probability that the candidate answers hold, 0 to 1, where these were scored.
+    pub mass: Option<f64>,
     /// Samples asked for, and those of items and conditions never asked.
     pub samples: usize,
     /// Samples without a usable estimate, by reason.
@@ -149,6 +152,11 @@ pub fn score_cell(
             contradictions += usize::from(sample.contradicts());
         }
     }
+    let scored = cell
+        .samples
+        .iter()
+        .filter_map(|sample| sample.record.scored.as_ref());
+    let masses: Vec<f64> = scored.map(|scored| mass(scored)).collect();
     let missing = never_asked(cell, bank);
     if missing > 0 {
         *losses.entry(Loss::NotAsked).or_default() += missing;
@@ -165,6 +173,7 @@ pub fn score_cell(
         items,
         contradictions,
         comparisons,
+        mass: (!masses.is_empty()).then(|| mean(&masses)),
         samples: cell.samples.len() + missing,
         losses,
         other_wording: cell

@@ -90,8 +90,11 @@ fn baseline<'a, 'b>(cell: &'a Cell<'b>, cells: &'a [Cell<'b>]) -> Option<&'a Cel
     if cell.task.conditions.contains(&Condition::Unanchored) {
         return Some(cell);
     }
+    // Probabilities are compared with probabilities, replies with replies.
+    let alike = |other: &&Cell<'_>| other.task.targets.is_some() == cell.task.targets.is_some();
     cells
         .iter()
+        .filter(alike)
         .find(|other| other.model == cell.model && other.task.conditions == [Condition::Unanchored])
 }
 

@@ -63,9 +63,9 @@ pub fn score_model<'a>(
         .iter()
         .filter(|item| matches!(item.tier, Tier::Known | Tier::Fuzzy))
         .collect();
-    let baseline = cells
-        .iter()
-        .find(|cell| cell.task.conditions == [Condition::Unanchored]);
+    let baseline = cells.iter().find(|cell| {
+        cell.task.conditions == [Condition::Unanchored] && cell.task.targets.is_none()
+    });
     let accuracy = baseline.filter(|_| !graded.is_empty()).map(|cell| {
         let right = graded.iter().filter(|item| is_right(cell, item)).count();
         (right, graded.len())

@@ -274,6 +274,7 @@ fn by_probability(task: &Task) -> Option<Task> {
         about: "candidate answers are scored in place of a reply".to_owned(),
         variant_of: Some(task.variant_of.as_ref().unwrap_or(&task.name).clone()),
         targets: Some(Targets::Grid(GRID)),
+        one_line: false,
         ..task.clone()
     })
 }

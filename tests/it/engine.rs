@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
-use wheel::domain::{Conversation, Role, Sampling};
+use wheel::domain::{Conversation, Role, Sampling, Scoring, ScoringMode};
 use wheel::provider::local::fetch::Fetching;
 use wheel::provider::local::{Engine, Generation};
 
@@ -16,6 +16,8 @@ struct Golden {
     greedy: Vec<Greedy>,
     targets: Vec<String>,
     logprobs: Vec<Logprobs>,
+    #[serde(default)]
+    reference: Vec<Logprobs>,
 }
 
 #[derive(Deserialize)]
@@ -157,4 +159,69 @@ fn replies_of_a_batch_are_those_of_one_by_one() {
         );
     }
     assert_ne!(together[1].ids[..8], together[2].ids[..8]);
+}
+
+/// The targets of the golden file, without the blank that every answer follows.
+fn scoring(mode: ScoringMode) -> Scoring {
+    Scoring {
+        mode,
+        targets: GOLDEN
+            .targets
+            .iter()
+            .map(|target| target.trim_start().into())
+            .collect(),
+    }
+}
+
+#[test]
+fn a_tree_of_answers_gives_the_golden_log_probabilities() {
+    let Some(engine) = &*ENGINE else { return };
+    for case in GOLDEN.logprobs.iter().take(8) {
+        let found = engine
+            .score(&case.prompt, &scoring(ScoringMode::Exact))
+            .unwrap();
+        assert_eq!(found.merged, 0);
+        for (found, wanted) in found.log_probabilities.iter().zip(&case.logprobs) {
+            let found = found.unwrap();
+            assert!(
+                (found - wanted).abs() < 1e-3,
+                "{:?}: {found} for {wanted}",
+                case.prompt
+            );
+        }
+    }
+    // Within 1e-4 of a reference in double precision.
+    for case in &GOLDEN.reference {
+        let found = engine
+            .score(&case.prompt, &scoring(ScoringMode::Exact))
+            .unwrap();
+        for (found, wanted) in found.log_probabilities.iter().zip(&case.logprobs) {
+            let found = found.unwrap();
+            assert!(
+                (found - wanted).abs() < 1e-4,
+                "{:?}: {found} for {wanted}",
+                case.prompt
+            );
+        }
+    }
+}
+
+#[test]
+fn the_scores_of_the_paper_look_up_the_ids_of_the_answer_alone() {
+    let Some(engine) = &*ENGINE else { return };
+    let prompt = &GOLDEN.logprobs[1].prompt;
+    let found = engine.score(prompt, &scoring(ScoringMode::Paper)).unwrap();
+    for at in [0, 7, 57, 100] {
+        // Digits stand alone here, so the ids of "57%" are the last ones of the whole text too, without its blank.
+        let target = GOLDEN.targets[at].trim_start();
+        let joint = engine.encode(&format!("{prompt} {target}")).unwrap();
+        let bare = engine.encode(target).unwrap();
+        let (before, _) = joint.split_at(joint.len() - bare.len());
+        let wanted = engine.log_probability(before, &bare).unwrap();
+        let found = found.log_probabilities[at].unwrap();
+        assert!(
+            (found - wanted).abs() < 1e-3,
+            "{target}: {found} for {wanted}"
+        );
+    }
 }

@@ -30,6 +30,7 @@ mod reply_cases;
 mod servers;
 mod shards;
 mod site;
+mod spinner;
 mod statistics;
 mod store;
 mod support;

@@ -59,6 +59,7 @@ pub fn board(source: &BoardSource<'_>) -> String {
         source.scores.method.index.of_cell()
     ));
     out.push_str(&board.tiers());
+    out.push_str(&board.by_probability());
     out.push_str("\n## Lost samples\n\nA sample is lost when its reply gives no estimate above 0. Nothing is dropped in silence.\n\n");
     out.push_str(&board.losses());
     out.push_str("\n## Settings\n\nAs sent; — means that the parameter was not sent and the provider's default holds.\n\n");
@@ -91,7 +92,7 @@ impl<'a> Board<'a> {
                 .tasks
                 .0
                 .iter()
-                .filter(|task| task.is_anchored())
+                .filter(|task| task.is_anchored() && task.targets.is_none())
                 .filter(asked)
                 .collect(),
             cells,
@@ -153,6 +154,44 @@ impl<'a> Board<'a> {
         format!(
             "Each question is asked with a low anchor (reference / 2.5) and a high one (reference × 2.5). {index} A cell is {cell} over the usable questions of {n}, \
              {made}; it is scored only if at least 80 % of the questions are usable, otherwise it shows {UNSCORED}.\n"
+        )
+    }
+
+    /// Cells whose candidate answers were scored, each beside the sampled one.
+    fn by_probability(&self) -> String {
+        let index = |cell: Option<&CellScore>| cell.map_or_else(|| UNSCORED.to_owned(), index_text);
+        let mut rows = Vec::new();
+        for model in &self.models {
+            for (task, cell) in self.own_cells(&model.model) {
+                let (Some(mass), true, Some(of)) = (cell.mass, cell.anchored, &task.variant_of)
+                else {
+                    continue;
+                };
+                let sampled = self.cells.get(&(&model.model, of.as_str())).copied();
+                rows.push(vec![
+                    model.model.to_string(),
+                    of.to_string(),
+                    index(sampled),
+                    index(Some(cell)),
+                    format!("{mass:.3}"),
+                ]);
+            }
+        }
+        if rows.is_empty() {
+            return String::new();
+        }
+        format!(
+            "\n## By probability\n\nIn place of a reply, candidate answers at equal ratios around the anchors are scored by their probability, and half of it lies below the implied median. Its index stands beside that of the sampled replies. Probability held is the mean share that all candidates have together: where it is small, they are not what the model would say.\n\n{}",
+            table(
+                &[
+                    ("model", Align::Left),
+                    ("task", Align::Left),
+                    ("index of replies", Align::Right),
+                    ("index of implied medians", Align::Right),
+                    ("probability held", Align::Right),
+                ],
+                &rows
+            )
         )
     }
 

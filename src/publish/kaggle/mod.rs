@@ -58,7 +58,7 @@ pub fn notebook(task: &Task, bank: &Bank) -> Result<String, NotebookError> {
             let [message] = conversation.0.as_slice() else {
                 return Err(NotebookError::NotOnePrompt(task.name.to_string()));
             };
-            if message.role != Role::User || task.turns(condition) != 1 {
+            if message.role != Role::User || task.turns(condition) != 1 || task.targets.is_some() {
                 return Err(NotebookError::NotOnePrompt(task.name.to_string()));
             }
             prompts.push(json!({

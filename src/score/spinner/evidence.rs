@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::variation::{Side, Variation};
 use crate::bank::stimuli::{Excerpt, Stimulus};
@@ -129,7 +129,7 @@ fn of_prompts(
     }
     let mut used = 0;
     let mut lost: BTreeMap<Loss, usize> = BTreeMap::new();
-    let mut seen: HashMap<Conversation, ()> = HashMap::new();
+    let mut seen: HashSet<Conversation> = HashSet::new();
     for stimulus in &catalog.stimuli.0 {
         let mut sides: Vec<[Option<&Scored>; Coalition::COUNT]> = Vec::new();
         for condition in [Condition::Low, Condition::High] {
@@ -145,7 +145,7 @@ fn of_prompts(
                 };
                 let line = by_prompt.get(&prompt).copied();
                 of_side[coalition.bits()] = line.and_then(|line| line.scored.as_deref());
-                if seen.insert(prompt, ()).is_none() {
+                if seen.insert(prompt) {
                     used += usize::from(line.is_some());
                     if let Some(line) = line.filter(|line| line.scored.is_none()) {
                         let loss = line.error.map_or(Loss::NotAsked, Loss::Failed);

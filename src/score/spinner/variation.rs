@@ -51,7 +51,9 @@ impl Side {
                         }
                     }
                     None => {
-                        Field::iter().for_each(|field| values.entry(field).or_default().push(None))
+                        for field in Field::iter() {
+                            values.entry(field).or_default().push(None);
+                        }
                     }
                 }
             }

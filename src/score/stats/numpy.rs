@@ -96,6 +96,6 @@ mod tests {
         assert_eq!(coins, [0, 1, 1, 0, 0, 1, 0, 1, 0, 0, 1, 1, 1, 1, 1, 1]);
         let sorted = [0.1, 0.4, 0.7, 1.9, 5.3];
         let found = [0.025, 0.5, 0.975].map(|share| percentile(&sorted, share));
-        assert_eq!(found, [0.13, 0.7, 4.959_999_999_999_999_9]);
+        assert_eq!(found, [0.13, 0.7, 4.959_999_999_999_999]);
     }
 }

@@ -71,7 +71,7 @@ pub fn wilcoxon_pratt(differences: &[f64]) -> Option<Test> {
     let (mut positive, mut negative, mut ties, mut zeros, mut ranked) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for tied in sorted.chunk_by(|a, b| a.abs() == b.abs()) {
         let size = tied.len() as f64;
-        let rank = ranked + (size + 1.0) / 2.0;
+        let rank = ranked + f64::midpoint(size, 1.0);
         ranked += size;
         if tied[0] == 0.0 {
             zeros = size;

@@ -1,0 +1,320 @@
+//! Scoring given answers over HTTP: what a server is sent, and how its answers add up. Nothing is sent here.
+
+use serde_json::{Value, json};
+
+use super::WireRequest;
+use super::tokens::{Reported, normalise};
+use crate::domain::{Conversation, Reply, Scored, Scoring};
+
+/// Answers to score after a prompt.
+#[derive(Debug, Clone, Copy)]
+pub struct ScoreCall<'a> {
+    /// Address without the path.
+    pub base_url: &'a str,
+    /// Model id as the server knows it.
+    pub model_id: &'a str,
+    /// The prompt as one text.
+    pub prompt: &'a str,
+    /// The answers.
+    pub scoring: &'a Scoring,
+}
+
+/// What comes next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ScoreStep {
+    /// These requests; their bodies are added to those that are there.
+    Send(Vec<WireRequest>),
+    /// Everything is there.
+    Done(Box<Reply>),
+}
+
+/// How a server scores given answers. Servers only give probabilities of tokens in exact mode.
+pub trait ScoringApi: Send + Sync {
+    /// What follows once these bodies are there, in the order of their requests; `None` if a body is not what the server
+    /// gives.
+    fn next(&self, call: &ScoreCall<'_>, bodies: &[Value]) -> Option<ScoreStep>;
+}
+
+/// The prompt of a server that takes bare text: what is said, one message after the other.
+#[must_use]
+pub fn bare_text(conversation: &Conversation) -> String {
+    let texts = conversation
+        .0
+        .iter()
+        .map(|message| message.content.as_str());
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+impl ScoreCall<'_> {
+    /// Prompt and answer as one text.
+    fn joint(&self, target: &str) -> String {
+        format!("{} {target}", self.prompt)
+    }
+
+    fn done(&self, scores: Vec<(f64, bool)>, bodies: &[Value]) -> ScoreStep {
+        let sum =
+            |of: &dyn Fn(&Value) -> Option<u64>| -> Option<u64> { bodies.iter().map(of).sum() };
+        let (tokens, usage_mismatch) = normalise(Reported {
+            input: sum(&|body| {
+                let usage = &body["usage"]["prompt_tokens"];
+                usage.as_u64().or_else(|| body["tokens_evaluated"].as_u64())
+            }),
+            completion: sum(&|body| {
+                let usage = &body["usage"]["completion_tokens"];
+                usage.as_u64().or_else(|| body["tokens_predicted"].as_u64())
+            }),
+            ..Reported::default()
+        });
+        let model = bodies.iter().rev().find_map(|body| body["model"].as_str());
+        ScoreStep::Done(Box::new(Reply {
+            returned_model: model.map(str::to_owned),
+            tokens,
+            usage_mismatch,
+            scored: Some(Scored {
+                scoring: self.scoring.clone(),
+                merged: scores.iter().filter(|(_, merged)| *merged).count(),
+                log_probabilities: scores.into_iter().map(|(score, _)| Some(score)).collect(),
+                banzhaf: None,
+            }),
+            ..Reply::default()
+        }))
+    }
+}
+
+/// `POST {base}/completions` with `echo`: the older endpoint of `OpenAI`, and the servers that keep it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Echo;
+
+impl ScoringApi for Echo {
+    fn next(&self, call: &ScoreCall<'_>, bodies: &[Value]) -> Option<ScoreStep> {
+        let Some(body) = bodies.first() else {
+            let prompts: Vec<String> = call
+                .scoring
+                .targets
+                .iter()
+                .map(|target| call.joint(target))
+                .collect();
+            let body = json!({
+                "model": call.model_id,
+                "prompt": prompts,
+                "echo": true,
+                "logprobs": 1,
+                // Some servers read 0 as no end.
+                "max_tokens": 1,
+                "temperature": 0,
+            });
+            return Some(ScoreStep::Send(vec![WireRequest {
+                url: format!("{}/completions", call.base_url),
+                body: body.to_string(),
+            }]));
+        };
+        let before = call.prompt.chars().count();
+        let scores = by_index(body, call.scoring.targets.len())?
+            .into_iter()
+            .zip(call.scoring.targets.iter())
+            .map(|(choice, target)| {
+                let end = before + 1 + target.chars().count();
+                echoed(&choice["logprobs"], before, end)
+            })
+            .collect::<Option<_>>()?;
+        Some(call.done(scores, bodies))
+    }
+}
+
+/// The choices of a body in the order of their prompts.
+fn by_index(body: &Value, prompts: usize) -> Option<Vec<&Value>> {
+    let mut choices: Vec<&Value> = body["choices"].as_array()?.iter().collect();
+    choices.sort_by_key(|choice| choice["index"].as_u64());
+    (choices.len() == prompts).then_some(choices)
+}
+
+/// The sum over the tokens of an answer between two places of the text, in characters, and whether its first token begins
+/// before it.
+fn echoed(logprobs: &Value, start: usize, end: usize) -> Option<(f64, bool)> {
+    let offsets = logprobs["text_offset"].as_array()?;
+    let scores = logprobs["token_logprobs"].as_array()?;
+    let offsets: Vec<usize> = offsets
+        .iter()
+        .map(|offset| {
+            offset
+                .as_u64()
+                .and_then(|offset| usize::try_from(offset).ok())
+        })
+        .collect::<Option<_>>()?;
+    // The token that holds the first character of the answer.
+    let first = offsets.iter().rposition(|offset| *offset <= start)?;
+    let last = offsets.iter().rposition(|offset| *offset < end)?;
+    let of_answer = scores.get(first..=last)?;
+    let sum = of_answer.iter().map(Value::as_f64).sum::<Option<f64>>()?;
+    Some((sum, offsets[first] < start))
+}
+
+/// `POST {base}/completions` with `prompt_logprobs`, of vLLM.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PromptLogprobs;
+
+impl ScoringApi for PromptLogprobs {
+    fn next(&self, call: &ScoreCall<'_>, bodies: &[Value]) -> Option<ScoreStep> {
+        let targets = &call.scoring.targets;
+        let Some(body) = bodies.first() else {
+            // The prompt alone tells which tokens are its own.
+            let mut prompts = vec![call.prompt.to_owned()];
+            prompts.extend(targets.iter().map(|target| call.joint(target)));
+            let body = json!({
+                "model": call.model_id,
+                "prompt": prompts,
+                "prompt_logprobs": 0,
+                "max_tokens": 1,
+                "temperature": 0,
+            });
+            return Some(ScoreStep::Send(vec![WireRequest {
+                url: format!("{}/completions", call.base_url),
+                body: body.to_string(),
+            }]));
+        };
+        let choices = by_index(body, targets.len() + 1)?;
+        let read = |choice: &&Value| tokens_of(&choice["prompt_logprobs"]);
+        let alone = read(choices.first()?)?;
+        let scores = choices[1..]
+            .iter()
+            .map(|choice| Some(after(&alone, &read(choice)?)))
+            .collect::<Option<_>>()?;
+        Some(call.done(scores, bodies))
+    }
+}
+
+/// The tokens of a prompt with their log-probabilities; the first one has none. One entry a place: the token that is there.
+fn tokens_of(logprobs: &Value) -> Option<Vec<(String, f64)>> {
+    let places = logprobs.as_array()?;
+    places
+        .iter()
+        .enumerate()
+        .map(|(place, entry)| match entry {
+            Value::Null if place == 0 => Some((String::new(), 0.0)),
+            Value::Object(tokens) if tokens.len() == 1 => {
+                let (id, said) = tokens.iter().next()?;
+                Some((id.clone(), said["logprob"].as_f64()?))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+/// The sum over the tokens that follow those of the prompt, and whether they begin within it.
+fn after(alone: &[(String, f64)], joint: &[(String, f64)]) -> (f64, bool) {
+    let shared = alone
+        .iter()
+        .zip(joint)
+        .take_while(|(a, b)| a.0 == b.0)
+        .count();
+    let sum = joint
+        .iter()
+        .skip(shared.max(1))
+        .map(|(_, score)| score)
+        .sum();
+    (sum, shared < alone.len())
+}
+
+/// The native endpoints of the server of llama.cpp: texts are tokenized there, and each answer is generated under a grammar
+/// that leaves no choice, with the probabilities before the grammar acts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ForcedTokens;
+
+impl ForcedTokens {
+    fn url(call: &ScoreCall<'_>, path: &str) -> String {
+        let root = call.base_url.trim_end_matches("/v1");
+        format!("{root}/{path}")
+    }
+
+    fn tokenize(call: &ScoreCall<'_>) -> Vec<WireRequest> {
+        let joints = call.scoring.targets.iter().map(|target| call.joint(target));
+        std::iter::once(call.prompt.to_owned())
+            .chain(joints)
+            .map(|text| WireRequest {
+                url: Self::url(call, "tokenize"),
+                body: json!({"content": text, "add_special": true}).to_string(),
+            })
+            .collect()
+    }
+}
+
+impl ScoringApi for ForcedTokens {
+    fn next(&self, call: &ScoreCall<'_>, bodies: &[Value]) -> Option<ScoreStep> {
+        let answers = call.scoring.targets.len();
+        if bodies.is_empty() {
+            return Some(ScoreStep::Send(Self::tokenize(call)));
+        }
+        let ids: Vec<Vec<u64>> = bodies[..=answers]
+            .iter()
+            .map(|body| {
+                body["tokens"]
+                    .as_array()?
+                    .iter()
+                    .map(Value::as_u64)
+                    .collect()
+            })
+            .collect::<Option<_>>()?;
+        let (alone, joints) = ids.split_first()?;
+        let starts = joints.iter().map(|joint| {
+            let shared = alone.iter().zip(joint).take_while(|(a, b)| a == b).count();
+            shared.max(1)
+        });
+        if bodies.len() == answers + 1 {
+            let requests = joints.iter().zip(starts).map(|(joint, start)| {
+                let (prompt, rest) = joint.split_at(start.min(joint.len()));
+                let forced: Vec<String> = rest.iter().map(|id| format!("<[{id}]>")).collect();
+                let body = json!({
+                    "prompt": prompt,
+                    "n_predict": rest.len(),
+                    "grammar": format!("root ::= {}", forced.join(" ")),
+                    "n_probs": 1,
+                    "post_sampling_probs": false,
+                    "temperature": 0,
+                    "cache_prompt": true,
+                    "return_tokens": true,
+                });
+                WireRequest {
+                    url: Self::url(call, "completion"),
+                    body: body.to_string(),
+                }
+            });
+            return Some(ScoreStep::Send(requests.collect()));
+        }
+        let scores = bodies[answers + 1..]
+            .iter()
+            .zip(joints)
+            .zip(starts)
+            .map(|((body, joint), start)| {
+                let rest = joint.get(start..)?;
+                let said = body["completion_probabilities"].as_array()?;
+                let same = said.len() >= rest.len()
+                    && said.iter().zip(rest).all(|(token, id)| token["id"] == *id);
+                let scores = said
+                    .iter()
+                    .take(rest.len())
+                    .map(|token| token["logprob"].as_f64());
+                let sum = scores.sum::<Option<f64>>()?;
+                same.then_some((sum, start < alone.len()))
+            })
+            .collect::<Option<_>>()?;
+        Some(call.done(scores, &bodies[answers + 1..]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_of_an_answer_are_those_from_its_blank_to_its_end() {
+        let logprobs = json!({
+            "text_offset": [0, 2, 5, 8, 9],
+            "token_logprobs": [null, -1.0, -2.0, -3.0, -50.0],
+        });
+        // "abcde 57%" and one token more.
+        assert_eq!(echoed(&logprobs, 5, 9), Some((-5.0, false)));
+        // A token that begins within the prompt.
+        assert_eq!(echoed(&logprobs, 6, 9), Some((-5.0, true)));
+        assert_eq!(echoed(&json!({}), 5, 9), None);
+    }
+}
