@@ -11,7 +11,7 @@ use wheel::task::Form;
 
 use super::support::{Folder, built_in_tasks, shared, shared_path};
 
-const DATA: &str = "data/anchors-in-the-machine";
+const DATA: &str = "anchors-in-the-machine";
 
 /// The published scores, imported and scored; `None` where they are not at hand.
 fn published() -> Option<(Folder, Value)> {
@@ -242,7 +242,7 @@ fn a_known_pull_comes_out_with_all_parts_and_nothing_is_asked_twice() {
     let folder = Folder::new();
     let run = "run --suite spinner --model scripted/pull=0.5 --quiet";
     folder.wheel(run).expect(0);
-    let lines = folder.lines("scripted/pull=0.5", "spinner");
+    let lines = folder.lines("scripted%2Fpull%3D0.5", "spinner");
     // 11 variations, 2 anchors, 16 coalitions are 352 prompts; without the anchor many are the same.
     assert!((100..352).contains(&lines.len()), "{}", lines.len());
     let prompts: std::collections::BTreeSet<&str> = lines
@@ -255,7 +255,7 @@ fn a_known_pull_comes_out_with_all_parts_and_nothing_is_asked_twice() {
     assert_eq!(lines[0]["conversation"][0]["role"], "text");
     folder.wheel(run).expect(0);
     assert_eq!(
-        folder.lines("scripted/pull=0.5", "spinner").len(),
+        folder.lines("scripted%2Fpull%3D0.5", "spinner").len(),
         lines.len()
     );
     let scored = folder
@@ -288,7 +288,7 @@ fn a_known_pull_comes_out_with_all_parts_and_nothing_is_asked_twice() {
     let part = Folder::new();
     part.wheel("run --suite spinner --item V1-S --model scripted/pull=0.2 --quiet")
         .expect(0);
-    assert_eq!(part.lines("scripted/pull=0.2", "spinner").len(), 24);
+    assert_eq!(part.lines("scripted%2Fpull%3D0.2", "spinner").len(), 24);
     part.wheel("score --suite spinner")
         .expect(0)
         .prints(&["V1-S", "scripted/pull=0.2"]);
@@ -339,7 +339,10 @@ fn a_question_of_the_wheel_by_probability_has_the_known_index() {
     folder
         .wheel("run --task classic --task classic-grid --task baseline-grid --model scripted/known=0,fuzzy=0.3,fermi=0.8 --quiet")
         .expect(0);
-    let line = &folder.lines("scripted/known=0,fuzzy=0.3,fermi=0.8", "classic-grid")[0];
+    let line = &folder.lines(
+        "scripted%2Fknown%3D0%2Cfuzzy%3D0.3%2Cfermi%3D0.8",
+        "classic-grid",
+    )[0];
     assert_eq!(
         line["conversation"].as_array().unwrap().last().unwrap()["content"],
         "ESTIMATE:"
