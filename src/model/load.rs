@@ -1,7 +1,7 @@
 use strum::VariantNames;
 
 use super::registry::{
-    Dialect, Kind, LimitField, Limits, Model, Price, Provider, Registry, Weights,
+    Dialect, Kind, LimitField, Limits, Model, Price, Provider, PythonPart, Registry, Weights,
 };
 use super::secret::{has_key_prefix, looks_like_key};
 use crate::domain::{Sampling, UsdPerMTok};
@@ -199,9 +199,20 @@ fn read_weights(mut fields: Fields<'_, '_>) -> Option<Weights> {
     let file = fields.required("file");
     let bytes = fields.number("bytes");
     let sha256 = fields.required("sha256");
-    let hub_repo = fields.required("hub_repo");
-    let python_package = fields.scalar("python_package").map(|scalar| scalar.text);
-    let python_member = fields.scalar("python_member").map(|scalar| scalar.text);
+    let hub_repo = fields.scalar("hub_repo").map(|scalar| scalar.text);
+    let nodes = fields.list("python");
+    let python = nodes
+        .iter()
+        .filter_map(|node| {
+            let mut part = fields.entry(node, "a part in a Python package")?;
+            let (package, member) = (part.required("package"), part.required("member"));
+            part.close();
+            Some(PythonPart {
+                package: package?.text,
+                member: member?.text,
+            })
+        })
+        .collect();
     fields.close();
     let name = name?.text;
     #[expect(
@@ -216,9 +227,8 @@ fn read_weights(mut fields: Fields<'_, '_>) -> Option<Weights> {
         file: file?.text,
         bytes: bytes?.0 as u64,
         sha256: sha256?.text.to_lowercase(),
-        hub_repo: hub_repo?.text,
-        python_package,
-        python_member,
+        hub_repo,
+        python,
     })
 }
 

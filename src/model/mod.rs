@@ -10,7 +10,8 @@ mod secret;
 
 pub use load::{LONGEST_TIMEOUT, load};
 pub use registry::{
-    Clocks, Dialect, Kind, LimitField, Limits, Model, Price, Provider, Registry, Weights, built_in,
+    Clocks, Dialect, Kind, LimitField, Limits, Model, Price, Provider, PythonPart, Registry,
+    Weights, built_in,
 };
 pub use resolve::{DEFAULT_MODEL, ResolveError, resolve};
 pub use secret::looks_like_key;

@@ -224,12 +224,19 @@ pub struct Weights {
     pub bytes: u64,
     /// SHA-256 of the file in hexadecimal digits.
     pub sha256: String,
-    /// Hub repository that holds the file.
-    pub hub_repo: String,
-    /// Python package, with its version, that carries the file.
-    pub python_package: Option<String>,
-    /// Path of the file inside that package.
-    pub python_member: Option<String>,
+    /// Hub repository that holds the file, if one does.
+    pub hub_repo: Option<String>,
+    /// Python packages that carry the file, or parts of it in order.
+    pub python: Vec<PythonPart>,
+}
+
+/// A file within a Python package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PythonPart {
+    /// Package with its version.
+    pub package: String,
+    /// Path inside it.
+    pub member: String,
 }
 
 /// One model as it is asked.

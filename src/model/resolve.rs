@@ -37,7 +37,7 @@ pub enum ResolveError {
 
 /// Finds the model for a name as typed after `--model`.
 ///
-/// In this order: an entry; a `.gguf` file; `http://address/v1#model`; `provider/model`.
+/// In this order: an entry; a `.gguf` file, or a folder with a `config.json`; `http://address/v1#model`; `provider/model`.
 ///
 /// # Errors
 /// None of these; the message names the nearest entry.
@@ -46,10 +46,8 @@ pub fn resolve(name: &str, registry: &Registry) -> Result<Model, ResolveError> {
         return Ok(model.clone());
     }
     let path = std::path::Path::new(name);
-    if path
-        .extension()
-        .is_some_and(|extension| extension == "gguf")
-    {
+    let is_file = path.extension().is_some_and(|ending| ending == "gguf");
+    if is_file || path.join("config.json").is_file() {
         return adhoc(name, "local", name, registry, None);
     }
     if name.starts_with("http://") || name.starts_with("https://") {

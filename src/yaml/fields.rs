@@ -286,6 +286,11 @@ impl<'a, 'f> Fields<'a, 'f> {
         Some(value)
     }
 
+    /// An entry of a list as a mapping of its own.
+    pub fn entry(&mut self, node: &'a Node, about: impl Into<String>) -> Option<Fields<'_, '_>> {
+        Fields::open(self.document, node, about, self.faults)
+    }
+
     /// Records an error.
     pub fn fault(
         &mut self,

@@ -43,22 +43,25 @@ static GOLDEN: LazyLock<Golden> =
     LazyLock::new(|| serde_json::from_str(include_str!("../data/smollm2.json")).unwrap());
 
 /// The fetched weights; a test without them says so and passes.
-static ENGINE: LazyLock<Option<Engine>> = LazyLock::new(|| {
+static ENGINE: LazyLock<Option<Engine>> =
+    LazyLock::new(|| weights("smollm2-135m-instruct", "smollm2-135m"));
+
+fn weights(name: &str, model: &str) -> Option<Engine> {
     let registry =
         wheel::model::load(&[("built in".into(), wheel::model::built_in().into())]).unwrap();
-    let weights = registry.weights("smollm2-135m-instruct").unwrap();
+    let weights = registry.weights(name).unwrap();
     let path: PathBuf = Fetching::from_environment(true, true).path(weights);
     if !path.is_file() {
         // Written past the test harness, which would keep it to itself.
         let _ = writeln!(
             std::io::stderr(),
-            "SKIPPED: no weights at {}; `wheel models pull smollm2-135m` fetches them",
+            "SKIPPED: no weights at {}; `wheel models pull {model}` fetches them",
             path.display()
         );
         return None;
     }
     Some(Engine::load(&path, 1).unwrap())
-});
+}
 
 fn generate(engine: &Engine, requests: &[(Vec<u32>, Sampling)]) -> Vec<Generation> {
     let mut replies = Vec::new();
@@ -223,5 +226,55 @@ fn the_scores_of_the_paper_look_up_the_ids_of_the_answer_alone() {
             (found - wanted).abs() < 1e-3,
             "{target}: {found} for {wanted}"
         );
+    }
+}
+
+#[derive(Deserialize)]
+struct GoldenGemma {
+    tokens: Vec<Tokenised>,
+    logprobs: Vec<GemmaLogprobs>,
+}
+
+#[derive(Deserialize)]
+struct GemmaLogprobs {
+    prompt: String,
+    targets: Vec<String>,
+    logprobs: Vec<f64>,
+}
+
+#[test]
+fn gemma3_gives_the_ids_and_probabilities_of_a_plain_implementation_of_its_weights() {
+    let Some(engine) = weights("gemma3-270m", "gemma3-270m") else {
+        return;
+    };
+    let golden: GoldenGemma = serde_json::from_str(include_str!("../data/gemma3.json")).unwrap();
+    for case in &golden.tokens {
+        assert_eq!(
+            engine.encode(&case.text).unwrap(),
+            case.ids,
+            "{:?}",
+            case.text
+        );
+        assert_eq!(engine.decode(&case.ids).unwrap(), case.text);
+    }
+    // The last prompt is longer than the window of most layers.
+    for case in &golden.logprobs {
+        let scoring = Scoring {
+            mode: ScoringMode::Exact,
+            targets: case
+                .targets
+                .iter()
+                .map(|target| target.trim_start().into())
+                .collect(),
+        };
+        let found = engine.score(&case.prompt, &scoring).unwrap();
+        for (found, wanted) in found.log_probabilities.iter().zip(&case.logprobs) {
+            let found = found.unwrap();
+            assert!(
+                (found - wanted).abs() < 1e-3,
+                "{:.40?}: {found} for {wanted}",
+                case.prompt
+            );
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use sha2::{Digest, Sha256};
-use wheel::model::Weights;
+use wheel::model::{PythonPart, Weights};
 use wheel::provider::local::fetch::{Fetching, client};
 use wiremock::matchers::{header_exists, method, path};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
@@ -26,9 +26,11 @@ fn weights() -> Weights {
         sha256: hash
             .iter()
             .fold(String::new(), |text, byte| text + &format!("{byte:02x}")),
-        hub_repo: "someone/tiny".to_owned(),
-        python_package: Some("tiny-weights==1.0".to_owned()),
-        python_member: Some("tiny/tiny.gguf".to_owned()),
+        hub_repo: Some("someone/tiny".to_owned()),
+        python: vec![PythonPart {
+            package: "tiny-weights==1.0".to_owned(),
+            member: "tiny/tiny.gguf".to_owned(),
+        }],
     }
 }
 

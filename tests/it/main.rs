@@ -27,6 +27,7 @@ mod provider_cases;
 mod published;
 mod reading;
 mod reply_cases;
+mod scoring_servers;
 mod servers;
 mod shards;
 mod site;

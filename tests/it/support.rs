@@ -222,7 +222,9 @@ impl Server {
         let mock = runtime.block_on(async {
             let server = MockServer::start().await;
             Mock::given(method("POST"))
-                .and(path_regex("^/v1(/openapi)?/chat/completions$"))
+                .and(path_regex(
+                    "^/v1(/openapi)?/(chat/)?completions$|^/(tokenize|completion)$",
+                ))
                 .respond_with(answering)
                 .mount(&server)
                 .await;

@@ -158,7 +158,7 @@ pub(super) async fn weights_path(
     use crate::provider::local::fetch::{Fetching, client};
     let Some(weights) = registry.weights(model_id) else {
         let path = std::path::PathBuf::from(model_id);
-        if path.is_file() {
+        if path.exists() {
             return Ok(path);
         }
         let known: Vec<&str> = registry

@@ -44,7 +44,7 @@ A run asks only for what the store does not hold: type the same command again to
 )]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Model: an entry of models.yaml, provider/model, <http://address/v1#model> or a .gguf file; repeat for more
+    /// Model: an entry of models.yaml, provider/model, <http://address/v1#model>, a .gguf file or a folder of GPT-2; repeat for more
     #[arg(long = "model", value_name = "M")]
     model: Vec<String>,
     /// Task; repeat for more [default: all]

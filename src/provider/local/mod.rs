@@ -1,13 +1,16 @@
-//! The in-process engine: GGUF weights, dequantised to f32, run by our own small forward pass.
+//! The in-process engine: weights in f32, run by our own small forward pass.
 //!
 //! Weights stay f32 because quantised products move log-probabilities by up to 1.5 nats. Each worker computes on one
-//! thread of its own and decodes several replies as one batch. Another architecture is one more file
-//! beside `llama.rs` and one more arm in [`Engine::load`]; another tokenizer one more arm in `tokenizer.rs`.
+//! thread of its own and decodes several replies as one batch. An architecture is a choice of the parts in `graph.rs`:
+//! llama, qwen2 and gemma3 in `llama.rs`, GPT-2 in `gpt2.rs`; another tokenizer is one more arm in `tokenizer.rs`.
 
+mod cache;
 mod chat;
 mod error;
 pub mod fetch;
 mod gguf;
+mod gpt2;
+mod graph;
 mod llama;
 mod sampler;
 mod scoring;
@@ -22,9 +25,10 @@ use std::time::Instant;
 
 use candle_core::{Device, Tensor};
 
+use self::cache::Cache;
 use self::chat::ChatTemplate;
 use self::gguf::Gguf;
-use self::llama::{Cache, Llama};
+use self::graph::Graph;
 use self::sampler::Sampler;
 use self::tokenizer::TextTokenizer;
 use super::{Answer, InProcessCall, ProviderError, Respondent};
@@ -41,7 +45,7 @@ const BATCH: usize = 8;
 /// A loaded model with its tokenizer and chat template.
 pub struct Engine {
     name: String,
-    network: Llama,
+    network: Graph,
     tokenizer: TextTokenizer,
     template: Option<ChatTemplate>,
     workers: usize,
@@ -61,26 +65,35 @@ pub struct Generation {
 }
 
 impl Engine {
-    /// Loads weights from a GGUF file.
+    /// Loads weights from a GGUF file, or from a folder with `config.json`, `model.safetensors` and `tokenizer.json`.
     ///
     /// # Errors
-    /// Not a GGUF file, or an architecture or tokenizer that is not built in: the message names it and points to a
-    /// server.
+    /// Files that cannot be read, or an architecture or tokenizer that is not built in: the message names it and points
+    /// to a server.
     pub fn load(path: &Path, workers: usize) -> Result<Self, EngineError> {
+        if path.is_dir() {
+            let (name, network) = gpt2::read(path)?;
+            return Ok(Self {
+                name,
+                network,
+                tokenizer: TextTokenizer::from_folder(path)?,
+                template: None,
+                workers,
+            });
+        }
         Self::from_gguf(Gguf::open(path)?, workers)
     }
 
     fn from_gguf(mut gguf: Gguf, workers: usize) -> Result<Self, EngineError> {
         let architecture = gguf.text("general.architecture")?;
-        if architecture != "llama" {
+        let Some(network) = llama::graph_of(&architecture, &mut gguf)? else {
             return Err(EngineError::Architecture(architecture));
-        }
+        };
         let tokenizer = TextTokenizer::from_gguf(&gguf)?;
         let template = ChatTemplate::from_gguf(&gguf)?;
         let name = gguf
             .text("general.name")
             .unwrap_or_else(|_| architecture.clone());
-        let network = Llama::from_gguf(&mut gguf)?;
         Ok(Self {
             name,
             network,
@@ -259,7 +272,7 @@ impl Engine {
     }
 
     fn room(&self, prompt: &[u32]) -> Result<usize, EngineError> {
-        let context = self.network.context();
+        let context = self.network.context;
         if prompt.is_empty() || prompt.len() >= context {
             return Err(EngineError::PromptLength {
                 tokens: prompt.len(),

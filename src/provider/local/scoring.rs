@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use candle_core::{Device, Tensor};
 
-use super::llama::Cache;
+use super::cache::Cache;
 use super::{Engine, EngineError, ids_tensor};
 use crate::domain::{Scored, Scoring, ScoringMode};
 
