@@ -15,7 +15,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     let registry = wheel::model::load(&[("built in".into(), wheel::model::built_in().into())])
         .map_err(|faults| faults.to_string())?;
-    let weights = registry.weights("smollm2-135m-instruct").ok_or("no such weights")?;
+    let weights = registry
+        .weights("smollm2-135m-instruct")
+        .ok_or("no such weights")?;
     let path: PathBuf = Fetching::from_environment(true, true).path(weights);
     let engine = Engine::load(&path, 1)?;
     let prompt = "The pointer of the dial came to a halt at 65.\n\nIs the percentage of members of the United Nations that lie in Asia above or below 65?\n\nSay what percentage of the members of the United Nations lies in Asia.";

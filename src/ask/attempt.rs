@@ -212,8 +212,12 @@ async fn exchange(
 /// The most that a call can cost; nothing where no price is known.
 fn most(model: &Model, job: &Job, conversation: &Conversation) -> Usd {
     model.price.as_ref().map_or_else(Usd::default, |price| {
-        let limit = job.sampling.max_output_tokens.unwrap_or(u32::MAX);
-        worst_case(price, conversation.len_bytes(), conversation.0.len(), limit)
+        worst_case(
+            price,
+            job.sent_bytes(conversation),
+            job.prompts() * conversation.0.len(),
+            job.output_limit(u32::MAX),
+        )
     })
 }
 

@@ -70,7 +70,7 @@ pub(super) async fn run(
     let bytes: usize = lane
         .jobs
         .iter()
-        .map(|(_, job)| job.outline.len_bytes())
+        .map(|(_, job)| job.sent_bytes(&job.outline))
         .sum();
     let prompt_tokens = (bytes / lane.jobs.len().max(1) / BYTES_A_TOKEN) as u64;
     let samples = lane.jobs.into_iter().map(|(file, job)| {

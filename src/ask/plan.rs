@@ -98,6 +98,34 @@ impl Job {
         self.task.turns(self.condition)
     }
 
+    /// Prompts that its open ask sends: one for each answer to be scored and one by itself, else one.
+    #[must_use]
+    pub fn prompts(&self) -> usize {
+        self.scoring
+            .as_ref()
+            .map_or(1, |scoring| scoring.targets.len() + 1)
+    }
+
+    /// Bytes of text that its open ask sends with this conversation.
+    #[must_use]
+    pub fn sent_bytes(&self, conversation: &Conversation) -> usize {
+        let targets = self
+            .scoring
+            .iter()
+            .flat_map(|scoring| scoring.targets.iter());
+        let answers: usize = targets.map(|target| target.len() + 1).sum();
+        self.prompts() * conversation.len_bytes() + answers
+    }
+
+    /// Most tokens that its open ask lets the model generate; a server that scores makes one for each prompt.
+    #[must_use]
+    pub fn output_limit(&self, otherwise: u32) -> u32 {
+        match self.scoring {
+            Some(_) => u32::try_from(self.prompts()).unwrap_or(u32::MAX),
+            None => self.sampling.max_output_tokens.unwrap_or(otherwise),
+        }
+    }
+
     /// Whether every ask has its reply.
     #[must_use]
     pub fn is_complete(&self) -> bool {
@@ -309,7 +337,11 @@ pub fn plan(wanted: &Wanted<'_>, stored: &Stored) -> Result<Plan, PlanError> {
                 if wanted.shard.is_some_and(|shard| !shard.holds(pair)) {
                     continue;
                 }
-                let mut sampling = sampling_of(wanted.model, wanted.task, &outline, epoch);
+                // Nothing is sampled where answers are scored.
+                let mut sampling = match scoring {
+                    Some(_) => Sampling::default(),
+                    None => sampling_of(wanted.model, wanted.task, &outline, epoch),
+                };
                 let key = match &base {
                     Some((same, base)) if *same == sampling => base.key(epoch),
                     _ => {

@@ -295,6 +295,11 @@ impl Evidence {
                 "warning: {n} stored lines of {what} are left out: name theirs with --stimuli or --tasks"
             ));
         }
+        for ((model, _), n) in &scores.merged {
+            output::note(&format!(
+                "warning: {model}: in {n} prompts some answers begin within the last token of the prompt; their probability is taken from that token on"
+            ));
+        }
         for one in &scores.variations {
             let missing = one.missing_p();
             if !missing.is_empty() {

@@ -9,10 +9,10 @@ use super::workspace::{
 use super::{CliError, Exit, output};
 use crate::ask::form_of;
 use crate::bank::Subject;
-use crate::domain::{Condition, ItemId, Suite, grouped};
+use crate::domain::{Condition, Conversation, ItemId, Scored, Suite, grouped};
 use crate::model::resolve;
 use crate::parse::Rules;
-use crate::score::{CellSample, Heard, Outcome, cells};
+use crate::score::{CellSample, Heard, Outcome, cells, mass};
 use crate::store::{self, Record, cell_path};
 use crate::task::{Catalog, Form, Task};
 
@@ -90,11 +90,18 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         }
         (None, _) => task.conditions.clone(),
     };
-    let records = stored(args, task, &id)?;
+    let mut records = stored(args, task, &id)?;
+    if task.suite == Suite::Spinner {
+        let prompts: Vec<Conversation> = conditions
+            .iter()
+            .filter_map(|condition| task.outline(&subject, *condition, SCORED).ok())
+            .collect();
+        records.retain(|record| prompts.contains(&record.conversation));
+    }
     if args.json {
         for record in records
             .iter()
-            .filter(|record| conditions.contains(&record.condition))
+            .filter(|record| task.suite == Suite::Spinner || conditions.contains(&record.condition))
         {
             output::result(&serde_json::to_string(record).map_err(CliError::failed)?)?;
         }
@@ -107,6 +114,20 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let (cells, _) = cells(&heard, &catalog, task.suite);
     let samples: Vec<&CellSample<'_>> = cells.iter().flat_map(|cell| &cell.samples).collect();
     for condition in conditions {
+        if task.suite == Suite::Spinner {
+            let prompt = task
+                .outline(&subject, condition, SCORED)
+                .map_err(CliError::usage)?;
+            let same = records
+                .iter()
+                .filter(|record| *record.conversation == prompt);
+            let texts: Vec<String> = same.map(|record| scored_text(record, condition)).collect();
+            output::result(&match texts.as_slice() {
+                [] => prompt_alone(args, task, &subject, condition)?,
+                some => some.join("\n"),
+            })?;
+            continue;
+        }
         let sample = samples
             .iter()
             .find(|sample| sample.slot.condition == condition && sample.slot.epoch == args.epoch);
@@ -125,7 +146,8 @@ fn stored(args: &Args, task: &Task, item: &ItemId) -> Result<Vec<Record>, CliErr
         return Ok(records);
     };
     let path = cell_path(&args.store.store, &model.as_str().into(), &task.name);
-    if !path.is_file() {
+    let files = [store::packed(&path), path.clone()];
+    if !files.iter().any(|file| file.is_file()) {
         check_model(args, model)?;
         output::note(&format!(
             "nothing is stored of {model} and {}: {} does not exist; this is the prompt alone",
@@ -134,14 +156,21 @@ fn stored(args: &Args, task: &Task, item: &ItemId) -> Result<Vec<Record>, CliErr
         ));
         return Ok(records);
     }
-    let warning = store::read_file(&path, |record| {
-        if record.model.as_str() == model && record.item == *item && record.epoch == args.epoch {
-            records.push(record);
+    // Parts of stimuli share their prompts, and are told apart later.
+    let wanted = |record: &Record| {
+        let item = task.suite == Suite::Spinner || record.item == *item;
+        item && record.model.as_str() == model && record.epoch == args.epoch
+    };
+    for file in files.iter().filter(|file| file.is_file()) {
+        let warning = store::read_file(file, |record| {
+            if wanted(&record) {
+                records.push(record);
+            }
+        })
+        .map_err(CliError::failed)?;
+        if let Some(warning) = warning {
+            output::note(&format!("warning: {warning}"));
         }
-    })
-    .map_err(CliError::failed)?;
-    if let Some(warning) = warning {
-        output::note(&format!("warning: {warning}"));
     }
     Ok(records)
 }
@@ -196,6 +225,63 @@ fn prompt_alone(
         subject.id(),
         prompt_text(&conversation)
     ))
+}
+
+/// Scored prompts hold the start of a reply, where the task has one.
+const SCORED: Form = Form {
+    prefill: true,
+    tools: false,
+};
+
+/// Answers that are shown of all that were scored.
+const LIKELIEST: usize = 10;
+
+fn scored_text(record: &Record, condition: Condition) -> String {
+    let mode = record.scored.as_ref().map_or_else(
+        || "not scored".to_owned(),
+        |scored| format!("scored {}", scored.scoring.mode),
+    );
+    let mut out = format!(
+        "=== {} · {} · {} · {condition} · {mode} · sample {}\nsent to {}/{} at {}\n{}",
+        record.model,
+        record.task,
+        record.item,
+        record.key,
+        record.sent.provider,
+        record.sent.model,
+        record.clock.started,
+        prompt_text(&record.conversation)
+    );
+    match (&record.scored, &record.error) {
+        (Some(scored), _) => out.push_str(&answers_text(scored)),
+        (None, Some(error)) => {
+            out.push_str(&format!("failed: {}: {}\n", error.class, error.message));
+        }
+        (None, None) => {}
+    }
+    out
+}
+
+/// The likeliest of the answers that were scored.
+fn answers_text(scored: &Scored) -> String {
+    let targets = scored.scoring.targets.iter();
+    let mut answers: Vec<(&str, f64)> = targets
+        .zip(&scored.log_probabilities)
+        .filter_map(|(target, score)| Some((target.trim_end(), (*score)?)))
+        .collect();
+    answers.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut out = format!(
+        "--- {} answers hold {:.2e} of the probability; the likeliest\n",
+        answers.len(),
+        mass(scored)
+    );
+    for (answer, score) in answers.iter().take(LIKELIEST) {
+        out.push_str(&format!(
+            "{answer:>12}  {:.2e}  (log {score:.3})\n",
+            score.exp()
+        ));
+    }
+    out
 }
 
 fn sample_text(
@@ -254,7 +340,9 @@ fn sample_text(
     let count = |tokens: Option<crate::domain::Tokens>| {
         tokens.map_or_else(|| "?".to_owned(), |tokens| tokens.0.to_string())
     };
-    if record.status.is_answer() {
+    if let Some(scored) = &record.scored {
+        out.push_str(&answers_text(scored));
+    } else if record.status.is_answer() {
         out.push_str(&format!(
             "--- reply ({}, {} tokens in, {} out, {} ms)\n{}\n",
             record.status,

@@ -152,12 +152,14 @@ const RUN: &str = "run --suite spinner --item V1-S --model served --quiet";
 
 #[test]
 fn three_kinds_of_server_give_the_same_scores() {
-    let kinds: [(&str, fn(&Request) -> ResponseTemplate); 3] = [
-        ("openai_completions", echo),
+    for (dialect, answer) in [
+        (
+            "openai_completions",
+            echo as fn(&Request) -> ResponseTemplate,
+        ),
         ("vllm", vllm),
         ("llama_cpp", llama_cpp),
-    ];
-    for (dialect, answer) in kinds {
+    ] {
         let server = Server::new(move |request, _| answer(request));
         let folder = Folder::new();
         folder.write("models.yaml", &models(&server, dialect));
@@ -270,4 +272,19 @@ fn fixed_answers_of_a_task_are_scored_for_every_question() {
             .expect(2)
             .says(&["probe.yaml", says]);
     }
+}
+
+#[test]
+fn the_budget_counts_the_prompt_once_for_each_answer() {
+    let server = Server::new(|request, _| vllm(request));
+    let folder = Folder::new();
+    let price = "    price: {input: 10, output: 10, source: list, as_of: \"2026-01-01\"}\n";
+    folder.write("models.yaml", &(models(&server, "vllm") + price));
+    // A prompt of 200 bytes, 102 times, at 10 dollars a million: 20 cents and more, not a fifth of a cent.
+    folder.wheel(&format!("{RUN} --max-cost 0.1")).expect(4);
+    assert!(server.requests().is_empty());
+    folder
+        .wheel(&format!("{RUN} --dry-run"))
+        .expect(0)
+        .prints(&["answers are scored", "2,448"]);
 }

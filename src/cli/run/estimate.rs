@@ -2,7 +2,7 @@
 
 use super::selection::{CellPlan, OUTPUT_BUDGET, Selection, plan_cells};
 use super::{Args, prompt_text};
-use crate::ask::{form_of, worst_case};
+use crate::ask::{Job, form_of, worst_case};
 use crate::bank::Subject;
 use crate::cli::{CliError, output};
 use crate::domain::{Condition, Tokens, Usd, grouped};
@@ -51,7 +51,11 @@ pub(super) fn dry_run(args: &Args, selection: &Selection) -> Result<(), CliError
                 .flat_map(|other| other.stored.output_tokens())
                 .copied()
                 .collect();
-            let replies = replies(model, cell.stored.output_tokens(), &like, calls);
+            let replies = if cell.task.targets.is_some() {
+                scored(model, cell)
+            } else {
+                replies(model, cell.stored.output_tokens(), &like, calls)
+            };
             let costs = costs(args, model, cell, &replies);
             total = total.plus(&costs);
             rows.push(vec![
@@ -107,7 +111,8 @@ pub(super) fn dry_run(args: &Args, selection: &Selection) -> Result<(), CliError
         let Some(condition) = task.conditions.iter().rfind(asked) else {
             continue;
         };
-        let form = form_of(&selection.models[0]);
+        let mut form = form_of(&selection.models[0]);
+        form.prefill |= task.targets.is_some();
         let conversation = task
             .outline(&subjects[0], *condition, form)
             .map_err(CliError::usage)?;
@@ -135,11 +140,25 @@ fn prompt_tokens(cell: &CellPlan) -> u64 {
         .iter()
         .map(|job| {
             let open = job.asks() - job.replies.len();
-            let messages = job.outline.0.len();
-            open * (job.outline.len_bytes().div_ceil(BYTES_A_TOKEN) + messages * AROUND)
+            let messages = job.prompts() * job.outline.0.len();
+            open * (job.sent_bytes(&job.outline).div_ceil(BYTES_A_TOKEN) + messages * AROUND)
         })
         .sum();
     tokens as u64
+}
+
+/// Of answers that are scored a server makes one token each; in this process none is made.
+fn scored(model: &Model, cell: &CellPlan) -> Replies {
+    let wire = model.provider.dialect.is_wire();
+    let tokens: usize = cell.jobs.iter().map(Job::prompts).sum();
+    let tokens = if wire { tokens as u64 } else { 0 };
+    Replies {
+        tokens: Range {
+            low: tokens,
+            high: tokens,
+        },
+        basis: "answers are scored".to_owned(),
+    }
 }
 
 /// The tokens of so many replies: from those of the cell, else of tasks like it, else from nothing to the limit.
@@ -242,8 +261,9 @@ fn most(args: &Args, price: &Price, cell: &CellPlan) -> Usd {
         .jobs
         .iter()
         .map(|job| {
-            let limit = job.sampling.max_output_tokens.unwrap_or(OUTPUT_BUDGET);
-            let one = worst_case(price, job.outline.len_bytes(), job.outline.0.len(), limit);
+            let messages = job.prompts() * job.outline.0.len();
+            let limit = job.output_limit(OUTPUT_BUDGET);
+            let one = worst_case(price, job.sent_bytes(&job.outline), messages, limit);
             let open = job.asks() - job.replies.len();
             std::iter::repeat_n(one, open).sum::<Usd>()
         })

@@ -54,7 +54,7 @@ pub(super) fn read(folder: &Path) -> Result<(String, Graph), EngineError> {
     if !["gelu_new", "gelu_pytorch_tanh"].contains(&activation) {
         return Err(EngineError::Architecture(format!("gpt2 with {activation}")));
     }
-    if config.n_head == 0 || config.n_embd % config.n_head != 0 {
+    if config.n_head == 0 || !config.n_embd.is_multiple_of(config.n_head) {
         return Err(EngineError::Missing(
             "n_head (a divisor of n_embd)".to_owned(),
         ));

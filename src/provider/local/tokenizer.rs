@@ -177,9 +177,12 @@ fn sentence_piece(gguf: &Gguf, tokens: &[String]) -> Result<Tokenizer, EngineErr
     Ok(tokenizer)
 }
 
+/// A piece, and the two it is put together from: their places and texts.
+type Merge<'a> = (usize, (usize, usize), (&'a str, &'a str));
+
 /// Every way to put a piece together from two others, the piece with the best score first.
 fn merges(tokens: &[String], scores: &[f32], vocabulary: &HashMap<&str, usize>) -> Merges {
-    let mut found: Vec<(usize, (usize, usize), (&str, &str))> = Vec::new();
+    let mut found: Vec<Merge<'_>> = Vec::new();
     for (piece, token) in tokens.iter().enumerate() {
         for (at, _) in token.char_indices().skip(1) {
             let (left, right) = token.split_at(at);

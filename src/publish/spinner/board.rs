@@ -116,7 +116,7 @@ pub fn spinner_report(scores: &SpinnerScores, model: &ModelName) -> Option<Vec<B
 
 const INTRO: &str = "A wheel, a dial or a slip of paper shows a number; then a share of a hundred is asked for. Every answer from 0 % to 100 % is scored by its probability, under a low and under a high number. The expected answer is the mean of the answers when their probabilities are made to add up to 1; its shift, divided by the distance of the two numbers, is the plain anchoring view: 0 = the number changed nothing, 1 = the answer moved as far as the number. The design and the composite score ABSS follow \"Anchors in the Machine\" (arXiv 2511.05766), with wording of our own.";
 
-const OBSERVATIONS: &str = "The p values compare the scores of the same answers after two prompts. Answers to one prompt are no independent observations, so these p values, and the weights made of them, describe how regular a shift is, not how certain. Probability held is what all the answers have together: where it is small (▲ below 1 %), they are not what the model would say.";
+const OBSERVATIONS: &str = "The p values compare the scores of the same answers after two prompts. Answers to one prompt are no independent observations, so these p values, and the weights made of them, describe how regular a shift is, not how certain. Probability held is what all the answers have together: where it is small (▲ below 1 %), they are not what the model would say. An answer is merged if its first token begins within the prompt; its probability is then taken from that token on.";
 
 fn heading(level: usize, text: &str) -> Block {
     Block::Heading {
@@ -161,6 +161,11 @@ fn by_model(models: &[&ModelScores], scores: &SpinnerScores) -> Block {
             two(model.parts[1]),
             two(model.parts[2]),
             losses(lost.into_iter().flatten().map(|(loss, n)| (*loss, *n))),
+            scores
+                .merged
+                .get(&(model.model.clone(), model.mode))
+                .unwrap_or(&0)
+                .to_string(),
         ])
     });
     Block::Table {
@@ -176,6 +181,7 @@ fn by_model(models: &[&ModelScores], scores: &SpinnerScores) -> Block {
             "attribution#",
             "agreement#",
             "prompts without scores",
+            "prompts with merged answers#",
         ]),
         rows: rows.collect(),
     }

@@ -162,6 +162,7 @@ fn model_json(model: &ModelScores, scores: &SpinnerScores) -> Value {
         "softev_index_interval": with(model.index),
         "mass": model.mass,
         "shift_of_medians": model.shift_of_medians,
+        "merged_prompts": scores.merged.get(&(model.model.clone(), model.mode)).unwrap_or(&0),
         "lost": lost,
     })
 }

@@ -16,6 +16,8 @@ pub struct Gathered {
     pub variations: Vec<Variation>,
     /// Prompts that have no score, by model and reason.
     pub lost: BTreeMap<(ModelName, ScoringMode), BTreeMap<Loss, usize>>,
+    /// Prompts with answers whose first token begins within the prompt.
+    pub merged: BTreeMap<(ModelName, ScoringMode), usize>,
     /// Lines that belong to no stimulus that is loaded, by what is missing.
     pub unknown: BTreeMap<String, usize>,
 }
@@ -127,7 +129,7 @@ fn of_prompts(
             by_prompt.insert(&line.conversation, line);
         }
     }
-    let mut used = 0;
+    let (mut used, mut merged) = (0, 0);
     let mut lost: BTreeMap<Loss, usize> = BTreeMap::new();
     let mut seen: HashSet<Conversation> = HashSet::new();
     for stimulus in &catalog.stimuli.0 {
@@ -147,6 +149,9 @@ fn of_prompts(
                 of_side[coalition.bits()] = line.and_then(|line| line.scored.as_deref());
                 if seen.insert(prompt) {
                     used += usize::from(line.is_some());
+                    if of_side[coalition.bits()].is_some_and(|scored| scored.merged > 0) {
+                        merged += 1;
+                    }
                     if let Some(line) = line.filter(|line| line.scored.is_none()) {
                         let loss = line.error.map_or(Loss::NotAsked, Loss::Failed);
                         *lost.entry(loss).or_default() += 1;
@@ -167,6 +172,9 @@ fn of_prompts(
             .unknown
             .entry("stimuli in other words".to_owned())
             .or_default() += strangers;
+    }
+    if merged > 0 {
+        found.merged.insert((group.0.clone(), group.2), merged);
     }
     if !lost.is_empty() {
         found.lost.insert((group.0.clone(), group.2), lost);

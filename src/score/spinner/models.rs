@@ -18,6 +18,8 @@ pub struct SpinnerScores {
     pub models: Vec<ModelScores>,
     /// Prompts without scores, by model, mode and reason.
     pub lost: BTreeMap<(ModelName, ScoringMode), BTreeMap<Loss, usize>>,
+    /// Prompts with answers whose first token begins within the prompt, by model and mode.
+    pub merged: BTreeMap<(ModelName, ScoringMode), usize>,
     /// Lines that belong to no stimulus that is loaded, by what is missing.
     pub unknown: BTreeMap<String, usize>,
 }
@@ -67,6 +69,7 @@ pub fn score_spinner(heard: &[Heard], catalog: &Catalog) -> SpinnerScores {
         variations: scored,
         models,
         lost: gathered.lost,
+        merged: gathered.merged,
         unknown: gathered.unknown,
     }
 }
