@@ -177,7 +177,7 @@ async fn exchange(
 ) {
     if let Some(scoring) = scoring {
         let (answer, limits) =
-            scoring::score(shared.http, &shared.model.model_id, conversation, scoring).await;
+            scoring::score(shared.http, shared.model, conversation, scoring).await;
         return (answer, limits, None);
     }
     let Http {

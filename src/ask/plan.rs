@@ -332,11 +332,10 @@ pub fn plan(wanted: &Wanted<'_>, stored: &Stored) -> Result<Plan, PlanError> {
             let outline = Prompt::from(outline);
             // Epochs mostly share their settings, and so most of the work of a key.
             let mut base: Option<(Sampling, KeyBase)> = None;
-            for epoch in 1..=wanted.epochs {
+            // Scores do not change from one time to the next.
+            let epochs = if scoring.is_some() { 1 } else { wanted.epochs };
+            for epoch in 1..=epochs {
                 let pair = wanted.before + place * wanted.epochs as usize + epoch as usize - 1;
-                if wanted.shard.is_some_and(|shard| !shard.holds(pair)) {
-                    continue;
-                }
                 // Nothing is sampled where answers are scored.
                 let mut sampling = match scoring {
                     Some(_) => Sampling::default(),
@@ -357,6 +356,9 @@ pub fn plan(wanted: &Wanted<'_>, stored: &Stored) -> Result<Plan, PlanError> {
                 };
                 // Parts of stimuli without the anchor are the same prompt under both anchors.
                 if matches!(item, Subject::Excerpt(_)) && !seen.insert(key.clone()) {
+                    continue;
+                }
+                if wanted.shard.is_some_and(|shard| !shard.holds(pair)) {
                     continue;
                 }
                 let stored_turn = |turn| stored.turns.get(&(key.clone(), turn));

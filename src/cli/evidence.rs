@@ -169,21 +169,24 @@ impl EvidenceArgs {
         let read = |record: Record| {
             let task = tasks.get(record.task.as_str());
             // Lines of other suites are other boards' evidence.
-            if task.is_some_and(|task| task.suite != suite) {
-                return None;
+            if let Some(task) = task.filter(|task| task.suite != suite) {
+                return Err(task.suite);
             }
             let said = Fingerprint::of(&record);
             let version = record.wheel.clone();
             let heard = Heard::new(record, &evidence.catalog, self.rules);
-            Some((heard, said, version))
+            Ok((heard, said, version))
         };
         let mut heard = Vec::new();
         let mut versions = BTreeSet::new();
-        let mut others = 0_usize;
-        let mut keep = |read: Option<(Heard, Option<u128>, Cow<'static, str>)>| {
-            let Some((mut line, said, version)) = read else {
-                others += 1;
-                return;
+        let mut others: BTreeMap<Suite, usize> = BTreeMap::new();
+        let mut keep = |read: Result<(Heard, Option<u128>, Cow<'static, str>), Suite>| {
+            let (mut line, said, version) = match read {
+                Ok(read) => read,
+                Err(suite) => {
+                    *others.entry(suite).or_default() += 1;
+                    return;
+                }
             };
             fingerprint.add(said);
             if !versions.contains(&*version) {
@@ -200,9 +203,13 @@ impl EvidenceArgs {
             }
         }
         if heard.is_empty() {
-            let hint = match others {
-                0 => String::new(),
-                n => format!(" of suite {suite}, but {n} lines of another: name it with --suite"),
+            let others: Vec<String> = others
+                .iter()
+                .map(|(suite, n)| format!("{n} lines of --suite {suite}"))
+                .collect();
+            let hint = match others.as_slice() {
+                [] => String::new(),
+                some => format!(" of suite {suite}, but {}", some.join(" and ")),
             };
             return Err(CliError::Usage(format!(
                 "the store at {} holds no sample{hint}",
@@ -301,7 +308,14 @@ impl Evidence {
             ));
         }
         for one in &scores.variations {
-            let missing = one.missing_p();
+            let mut missing = one.missing_p();
+            if !one.is_attributed() {
+                missing.retain(|name| *name != "p_BanzhafAnchor");
+                output::note(&format!(
+                    "warning: {}, {}: prompts with fewer fields are not all scored, so that nothing is attributed and ABSS is not given",
+                    one.model, one.item
+                ));
+            }
             if !missing.is_empty() {
                 output::note(&format!(
                     "warning: {}, {}: {} cannot be computed, and weighs 0",

@@ -32,6 +32,8 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
             .into_iter()
             .map(|file| (built_in(&file.name), file.text)),
     );
+    let (name, text) = bank::stimuli::built_in();
+    files.push((built_in(name), text.to_owned()));
     files.push(("models.yaml".to_owned(), model::built_in().to_owned()));
     for (name, text) in files {
         let path = args.folder.join(&name);

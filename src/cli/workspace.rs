@@ -33,6 +33,7 @@ pub(super) struct TaskArgs {
     #[arg(long, value_name = "DIR")]
     tasks: Option<PathBuf>,
     /// Stimuli in place of the built-in ones: a YAML file, or a CSV table in the form of "Anchors in the Machine"
+    /// [default: stimuli/spinner.yaml here if it exists]
     #[arg(long, value_name = "FILE")]
     stimuli: Option<PathBuf>,
     /// Folder of wording for cases that is added to the built-in one [default: wording/ here if it exists]
@@ -194,7 +195,12 @@ impl TaskArgs {
 
     /// Prompts that differ in one number.
     fn load_stimuli(&self) -> Result<Stimuli, CliError> {
-        let Some(path) = &self.stimuli else {
+        let here = Path::new("stimuli/spinner.yaml");
+        let file = self
+            .stimuli
+            .as_deref()
+            .or_else(|| here.is_file().then_some(here));
+        let Some(path) = file else {
             let (name, text) = stimuli::built_in();
             return stimuli::load(name, text).map_err(CliError::usage);
         };

@@ -194,6 +194,13 @@ impl Reader<'_> {
         };
         let full = score(plain[4], COLUMNS[4]);
         let banzhaf = fields.map(|place| score(place, "the value of a field"));
+        if full.is_some_and(|score| score > 0.0) {
+            self.fault(
+                line,
+                format!("the log-probability {} is above 0", said(plain[4])),
+                "probabilities lie between 0 and 1, so that their logarithms are 0 or below: mend the row",
+            );
+        }
         let value = value?;
         let target = said(plain[2]);
         Some(Row {
@@ -213,7 +220,7 @@ impl Reader<'_> {
 
     /// Looks for answers that are missing or stand twice, and for variations with other than two anchors.
     fn check(&mut self, rows: &[Row]) {
-        let values: BTreeSet<i64> = rows.iter().map(|row| row.value).collect();
+        let values = expected(rows);
         let mut by_variation: BTreeMap<u32, BTreeMap<i64, BTreeMap<i64, u64>>> = BTreeMap::new();
         for row in rows {
             let prompts = by_variation.entry(row.variation).or_default();
@@ -243,20 +250,45 @@ impl Reader<'_> {
                 );
             }
             for (anchor, seen) in prompts {
-                for value in values.iter().filter(|value| !seen.contains_key(value)) {
-                    let before = seen
-                        .range(..value)
-                        .next_back()
-                        .or_else(|| seen.iter().next());
-                    let line = before.map_or(1, |(_, line)| *line);
-                    self.fault(
-                        line,
-                        format!("variation {variation}, anchor {anchor}: there is no row for the answer {value} here"),
-                        "add it, with an empty score if there is none",
-                    );
-                }
+                let missing: Vec<i64> = values
+                    .iter()
+                    .copied()
+                    .filter(|value| !seen.contains_key(value))
+                    .collect();
+                let Some(first) = missing.first() else {
+                    continue;
+                };
+                let before = seen
+                    .range(..first)
+                    .next_back()
+                    .or_else(|| seen.iter().next());
+                let names: Vec<String> = missing.iter().take(3).map(ToString::to_string).collect();
+                let more = match missing.len() {
+                    n if n > 3 => format!(" and {} more", n - 3),
+                    _ => String::new(),
+                };
+                self.fault(
+                    before.map_or(1, |(_, line)| *line),
+                    format!(
+                        "variation {variation}, anchor {anchor}: after this row there is none for the answer {}{more}",
+                        names.join(", ")
+                    ),
+                    "add it, with an empty score if there is none",
+                );
             }
         }
+    }
+}
+
+/// The answers that every prompt needs: all percentages, else all numbers from the smallest to the largest.
+fn expected(rows: &[Row]) -> BTreeSet<i64> {
+    let percent = rows.iter().all(|row| row.target.ends_with('%'));
+    let least = rows.iter().map(|row| row.value).min().unwrap_or(0);
+    let most = rows.iter().map(|row| row.value).max().unwrap_or(0);
+    if percent && least >= 0 && most <= 100 {
+        (0..=100).collect()
+    } else {
+        (least..=most.min(least + 1000)).collect()
     }
 }
 
@@ -285,7 +317,8 @@ pub fn score_lines(
         );
         return Err(reader.faults);
     };
-    let rows = reader.rows(text);
+    // The reader of tables counts a line end of two characters late.
+    let rows = reader.rows(&text.replace("\r\n", "\n"));
     reader.check(&rows);
     if !reader.faults.is_empty() {
         return Err(reader.faults);

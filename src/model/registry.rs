@@ -40,6 +40,19 @@ pub enum Dialect {
 }
 
 impl Dialect {
+    /// Whether it gives the probabilities of given answers.
+    #[must_use]
+    pub fn scores(self) -> bool {
+        matches!(
+            self,
+            Self::InProcess
+                | Self::Scripted
+                | Self::OpenaiCompletions
+                | Self::Vllm
+                | Self::LlamaCpp
+        )
+    }
+
     /// Whether it is spoken over HTTP.
     #[must_use]
     pub fn is_wire(self) -> bool {

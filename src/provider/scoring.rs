@@ -112,10 +112,7 @@ impl ScoringApi for Echo {
         let scores = by_index(body, call.scoring.targets.len())?
             .into_iter()
             .zip(call.scoring.targets.iter())
-            .map(|(choice, target)| {
-                let end = before + 1 + target.chars().count();
-                echoed(&choice["logprobs"], before, end)
-            })
+            .map(|(choice, target)| echoed(&choice["logprobs"], before, &format!(" {target}")))
             .collect::<Option<_>>()?;
         Some(call.done(scores, bodies))
     }
@@ -128,12 +125,12 @@ fn by_index(body: &Value, prompts: usize) -> Option<Vec<&Value>> {
     (choices.len() == prompts).then_some(choices)
 }
 
-/// The sum over the tokens of an answer between two places of the text, in characters, and whether its first token begins
-/// before it.
-fn echoed(logprobs: &Value, start: usize, end: usize) -> Option<(f64, bool)> {
-    let offsets = logprobs["text_offset"].as_array()?;
-    let scores = logprobs["token_logprobs"].as_array()?;
-    let offsets: Vec<usize> = offsets
+/// The sum over the tokens of an answer that begins at a place of the text, in characters, and whether its first token
+/// begins before it. `None` if the tokens there do not spell the answer: some servers count bytes, or a token that is not
+/// in the text.
+fn echoed(logprobs: &Value, start: usize, answer: &str) -> Option<(f64, bool)> {
+    let offsets: Vec<usize> = logprobs["text_offset"]
+        .as_array()?
         .iter()
         .map(|offset| {
             offset
@@ -141,12 +138,24 @@ fn echoed(logprobs: &Value, start: usize, end: usize) -> Option<(f64, bool)> {
                 .and_then(|offset| usize::try_from(offset).ok())
         })
         .collect::<Option<_>>()?;
+    let end = start + answer.chars().count();
     // The token that holds the first character of the answer.
     let first = offsets.iter().rposition(|offset| *offset <= start)?;
     let last = offsets.iter().rposition(|offset| *offset < end)?;
-    let of_answer = scores.get(first..=last)?;
+    let said: Vec<&str> = logprobs["tokens"]
+        .as_array()?
+        .get(first..=last)?
+        .iter()
+        .map(Value::as_str)
+        .collect::<Option<_>>()?;
+    let merged = offsets[first] < start;
+    let said = said.concat();
+    if !(said == answer || merged && said.ends_with(answer)) {
+        return None;
+    }
+    let of_answer = logprobs["token_logprobs"].as_array()?.get(first..=last)?;
     let sum = of_answer.iter().map(Value::as_f64).sum::<Option<f64>>()?;
-    Some((sum, offsets[first] < start))
+    Some((sum, merged))
 }
 
 /// `POST {base}/completions` with `prompt_logprobs`, of vLLM.
@@ -306,15 +315,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_of_an_answer_are_those_from_its_blank_to_its_end() {
+    fn tokens_of_an_answer_are_those_that_spell_it() {
         let logprobs = json!({
+            "tokens": ["ab", "cde", " 57", "%", " more"],
             "text_offset": [0, 2, 5, 8, 9],
             "token_logprobs": [null, -1.0, -2.0, -3.0, -50.0],
         });
-        // "abcde 57%" and one token more.
-        assert_eq!(echoed(&logprobs, 5, 9), Some((-5.0, false)));
+        assert_eq!(echoed(&logprobs, 5, " 57%"), Some((-5.0, false)));
         // A token that begins within the prompt.
-        assert_eq!(echoed(&logprobs, 6, 9), Some((-5.0, true)));
-        assert_eq!(echoed(&json!({}), 5, 9), None);
+        assert_eq!(echoed(&logprobs, 6, "57%"), Some((-5.0, true)));
+        // Places that are counted in another way lead to other words.
+        assert_eq!(echoed(&logprobs, 4, " 57%"), None);
+        assert_eq!(echoed(&logprobs, 5, " 58%"), None);
+        assert_eq!(echoed(&json!({}), 5, " 57%"), None);
     }
 }

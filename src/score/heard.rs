@@ -157,7 +157,12 @@ impl Pool {
 /// Reads a reply as its suite does.
 fn read(record: &Record, task: &Task, catalog: &Catalog, rules: Rules) -> Option<Reading> {
     match task.suite {
-        Suite::Wheel if task.targets.is_some() => record.scored.as_ref().map(reading),
+        // Scores of the paper's kind are no probabilities.
+        Suite::Wheel if task.targets.is_some() => record
+            .scored
+            .as_ref()
+            .filter(|scored| scored.scoring.mode == ScoringMode::Exact)
+            .map(reading),
         // Answers are given there, and none is read.
         Suite::Spinner => None,
         Suite::Wheel => {

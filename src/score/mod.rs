@@ -98,16 +98,23 @@ fn baseline<'a, 'b>(cell: &'a Cell<'b>, cells: &'a [Cell<'b>]) -> Option<&'a Cel
         .find(|other| other.model == cell.model && other.task.conditions == [Condition::Unanchored])
 }
 
-/// Adjusts the p values of all cells for their number.
+/// Adjusts the p values of all cells for their number; replies and probabilities are two families.
 fn adjust(cells: &mut [CellScore]) {
-    let p: Vec<f64> = cells.iter().filter_map(|cell| cell.all.p).collect();
-    let adjusted = holm(&p).into_iter().zip(benjamini_hochberg(&p));
-    let tested = cells.iter_mut().filter(|cell| cell.all.p.is_some());
-    for (cell, (holm, benjamini_hochberg)) in tested.zip(adjusted) {
-        cell.adjusted = Some(Adjusted {
-            holm,
-            benjamini_hochberg,
-        });
+    for by_probability in [false, true] {
+        let tested =
+            |cell: &&mut CellScore| cell.all.p.is_some() && cell.mass.is_some() == by_probability;
+        let p: Vec<f64> = cells
+            .iter_mut()
+            .filter(tested)
+            .filter_map(|cell| cell.all.p)
+            .collect();
+        let adjusted = holm(&p).into_iter().zip(benjamini_hochberg(&p));
+        for (cell, (holm, benjamini_hochberg)) in cells.iter_mut().filter(tested).zip(adjusted) {
+            cell.adjusted = Some(Adjusted {
+                holm,
+                benjamini_hochberg,
+            });
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::steps::read_steps;
 use super::targets::{GRID, Targets, read_targets};
 use super::{Part, Prescribed, Step, Task, TaskFile, Tasks};
 use crate::bank::cases::{ExtraKind, RATINGS, Spec, Wording, half_even};
-use crate::domain::{Condition, Relevance, Side, Suite, TaskName};
+use crate::domain::{Condition, Relevance, Role, Side, Suite, TaskName};
 use crate::yaml::{Document, Faults, Fields, Node, Place, Value};
 
 /// Reads and checks task files. A later file replaces an earlier one of the same name.
@@ -253,6 +253,23 @@ fn check_targets(root: &mut Fields<'_, '_>, task: &Task, at: Place) {
             at,
             "a grid lies around the anchors of a question",
             "give the answers as a list, or by from and to",
+        );
+    }
+    let bare = |step: &Step| {
+        matches!(
+            step,
+            Step::Say {
+                role: Role::Text,
+                ..
+            }
+        )
+    };
+    if task.steps.iter().any(bare) && (task.targets.is_none() || task.prefill.is_some()) {
+        root.fault(
+            "messages",
+            at,
+            "bare text is for answers that are scored, and goes on by itself",
+            "give targets and no prefill, or write user in place of text",
         );
     }
     if task.suite == Suite::Spinner && task.targets.is_none() {

@@ -1,6 +1,7 @@
 //! Given answers, whose probabilities are asked for in place of a reply.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Task;
@@ -83,9 +84,17 @@ pub(super) fn read_targets(root: &mut Fields<'_, '_>) -> Option<Targets> {
             .into_iter()
             .map(|scalar| scalar.text.into())
             .collect();
-        if texts.len() < 2 {
-            let at = root.at();
+        let at = root.at();
+        let distinct: BTreeSet<&str> = texts.iter().map(|text| text.trim()).collect();
+        if distinct.len() < 2 {
             root.fault("targets", at, "fewer than two answers say nothing", MEND);
+        } else if distinct.len() < texts.len() || distinct.contains("") {
+            root.fault(
+                "targets",
+                at,
+                "an answer is empty or stands here twice",
+                MEND,
+            );
         }
         return Some(Targets::Fixed(texts.into()));
     }
@@ -112,6 +121,17 @@ pub(super) fn read_targets(root: &mut Fields<'_, '_>) -> Option<Targets> {
             (Some(from), Some(to)) if from < to && to - from <= 1000 && text.contains("{n}") => {
                 let texts = (from..=to).map(|n| text.replace("{n}", &n.to_string()).into());
                 Some(Targets::Fixed(texts.collect()))
+            }
+            (Some(from), Some(to)) => {
+                let why = if from >= to {
+                    "`from` must lie below `to`"
+                } else if to - from > 1000 {
+                    "more than 1001 answers are too many"
+                } else {
+                    "`text` must hold {n}, the place of the number"
+                };
+                fields.fault("targets", at, why, MEND);
+                None
             }
             _ => {
                 fields.fault("targets", at, "does not say which answers are scored", MEND);

@@ -223,7 +223,9 @@ fn a_server_that_ignores_the_question_is_a_failure_with_a_reason() {
     folder
         .wheel("run --suite spinner --item V1-S --model served")
         .expect(3)
-        .says(&["bad_body"]);
+        .says(&["stopped", "no log-probabilities"]);
+    // Nothing is asked a second time of a server that cannot.
+    assert!(server.requests().len() <= 24, "{}", server.requests().len());
     let lines = folder.lines("served", "spinner");
     assert!(
         lines
@@ -260,6 +262,8 @@ fn fixed_answers_of_a_task_are_scored_for_every_question() {
     for (mistake, says) in [
         ("targets: [1]", "fewer than two answers"),
         ("targets: {from: 3}", "does not say which answers"),
+        ("targets: {from: 3, to: 1}", "`from` must lie below `to`"),
+        ("targets: [1, 1, 2]", "stands here twice"),
         ("targets: {grid: 2}", "must be from 3 to 1001"),
     ] {
         let text = folder

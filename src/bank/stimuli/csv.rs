@@ -24,6 +24,9 @@ const COLUMNS: [&str; 8] = [
     "anchor_high",
 ];
 
+const THESE: &str =
+    "columns are VariationID, Regime, Tag, scene, comparative, absolute, anchor_low, anchor_high";
+
 /// Reads stimuli from a table with a row for each pair of prompts. Variation 0 is the positive control; texts are taken as
 /// they are, blanks at their ends included. `name` is how messages call the file.
 ///
@@ -40,18 +43,21 @@ pub fn load_csv(name: &str, text: &str) -> Result<Stimuli, StimulusFault> {
         let line = error.position().map_or(1, csv::Position::line);
         fault(line, format!("not a CSV row: {error}"), "mend the row")
     };
+    // The reader of tables counts a line end of two characters late.
+    let text = text.replace("\r\n", "\n");
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header = reader.headers().map_err(of_csv)?.clone();
+    if let Some(other) = header.iter().find(|name| !COLUMNS.contains(name)) {
+        return Err(fault(
+            1,
+            format!("the column `{other}` is not known"),
+            THESE,
+        ));
+    }
     let mut places = [0; COLUMNS.len()];
     for (place, column) in places.iter_mut().zip(COLUMNS) {
         let found = header.iter().position(|name| name == column);
-        *place = found.ok_or_else(|| {
-            fault(
-                1,
-                format!("there is no column `{column}`"),
-                "columns are VariationID, Regime, Tag, scene, comparative, absolute, anchor_low, anchor_high",
-            )
-        })?;
+        *place = found.ok_or_else(|| fault(1, format!("there is no column `{column}`"), THESE))?;
     }
     let mut stimuli = Stimuli::default();
     for row in reader.records() {

@@ -141,7 +141,10 @@ impl Stimuli {
 fn in_order(anchors: Vec<Anchor>) -> Result<[Anchor; 2], String> {
     match <[Anchor; 2]>::try_from(anchors) {
         Ok([a, b]) if a.value < b.value => Ok([a, b]),
-        Ok([a, b]) if b.value < a.value => Ok([b, a]),
+        Ok([a, b]) if b.value < a.value => Err(format!(
+            "the low anchor {} is above the high one {}",
+            a.text, b.text
+        )),
         Ok([a, _]) => Err(format!("both anchors are {}", a.text)),
         Err(anchors) => Err(format!("there are {} anchors, not two", anchors.len())),
     }

@@ -17,7 +17,7 @@ use crate::ask::{
 };
 use crate::bank::Subject;
 use crate::cli::{CliError, output};
-use crate::domain::{Conversation, Field, ModelName, Parameter, SampleKey, ScoringMode, Side};
+use crate::domain::{Conversation, Field, ModelName, Parameter, SampleKey, Side};
 use crate::model::{Dialect, Model};
 use crate::parse::Rules;
 use crate::provider::{Facts, Respondent, Scripted};
@@ -221,7 +221,6 @@ fn check(args: &Args, selection: &Selection) -> Result<Vec<Option<Http>>, CliErr
                 .map_err(CliError::usage)
         });
         let http = http.transpose()?;
-        can_score(args, selection, model, http.as_ref())?;
         if args.batch
             && http
                 .as_ref()
@@ -237,38 +236,6 @@ fn check(args: &Args, selection: &Selection) -> Result<Vec<Option<Http>>, CliErr
         output::note("warning: limits and clocks do nothing for models that run in this process");
     }
     Ok(backends)
-}
-
-/// Whether a model can be asked what the tasks ask: a reply, or the probabilities of given answers.
-fn can_score(
-    args: &Args,
-    selection: &Selection,
-    model: &Model,
-    http: Option<&Http>,
-) -> Result<(), CliError> {
-    let Some(task) = selection.tasks.iter().find(|task| task.targets.is_some()) else {
-        return Ok(());
-    };
-    let Some(http) = http else { return Ok(()) };
-    if http.dialect.scoring().is_none() {
-        return Err(CliError::Usage(format!(
-            "task `{}` asks for the probabilities of given answers, which {} does not give over the dialect {}: use a model in this process, or an entry with dialect vllm, llama_cpp or openai_completions",
-            task.name, model.name, model.provider.dialect
-        )));
-    }
-    if args.mode == ScoringMode::Paper {
-        return Err(CliError::Usage(format!(
-            "--mode paper looks up ids of another tokenization, which only a model in this process can do; {} is a server",
-            model.name
-        )));
-    }
-    if args.batch {
-        return Err(CliError::Usage(format!(
-            "task `{}` asks for the probabilities of given answers, which no batch gives",
-            task.name
-        )));
-    }
-    Ok(())
 }
 
 /// The first field of an extra body that changes how much a call may cost.

@@ -9,7 +9,7 @@ use crate::bank::stimuli::Stimuli;
 use crate::bank::{Bank, Subject};
 use crate::cli::CliError;
 use crate::cli::workspace::unknown;
-use crate::domain::{ItemId, Status, Suite, Tier};
+use crate::domain::{ItemId, ScoringMode, Status, Suite, Tier};
 use crate::model::{DEFAULT_MODEL, Model, Registry, resolve};
 use crate::parse::Rules;
 use crate::score::Heard;
@@ -78,7 +78,8 @@ pub(super) fn selection(args: &Args) -> Result<Selection, CliError> {
             override_settings(args, &mut model);
             Ok(model)
         })
-        .collect::<Result<_, CliError>>()?;
+        .collect::<Result<Vec<Model>, CliError>>()?;
+    can_score(args, suite, &tasks, &models)?;
     Ok(Selection {
         subjects: subjects(args, suite, &tasks, &catalog)?,
         models,
@@ -87,6 +88,45 @@ pub(super) fn selection(args: &Args) -> Result<Selection, CliError> {
         catalog: Arc::new(catalog),
         registry,
     })
+}
+
+/// Whether the models can be asked what the tasks ask: a reply, or the probabilities of given answers.
+fn can_score(
+    args: &Args,
+    suite: Suite,
+    tasks: &[Arc<Task>],
+    models: &[Model],
+) -> Result<(), CliError> {
+    if args.mode == ScoringMode::Paper && suite != Suite::Spinner {
+        return Err(CliError::Usage(
+            "--mode paper is for --suite spinner: elsewhere only probabilities count".to_owned(),
+        ));
+    }
+    let Some(task) = tasks.iter().find(|task| task.targets.is_some()) else {
+        return Ok(());
+    };
+    for model in models {
+        let dialect = model.provider.dialect;
+        if !dialect.scores() {
+            return Err(CliError::Usage(format!(
+                "task `{}` asks for the probabilities of given answers, which {} does not give over the dialect {dialect}: use a model in this process, or an entry with dialect vllm, llama_cpp or openai_completions",
+                task.name, model.name
+            )));
+        }
+        if dialect.is_wire() && args.mode == ScoringMode::Paper {
+            return Err(CliError::Usage(format!(
+                "--mode paper looks up ids of another tokenization, which only a model in this process can do; {} is a server",
+                model.name
+            )));
+        }
+    }
+    if args.batch {
+        return Err(CliError::Usage(format!(
+            "task `{}` asks for the probabilities of given answers, which no batch gives",
+            task.name
+        )));
+    }
+    Ok(())
 }
 
 /// What each task asks about.

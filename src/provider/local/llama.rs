@@ -39,47 +39,20 @@ fn read(architecture: &str, gguf: &mut Gguf) -> Result<Graph, EngineError> {
     let context = gguf.number(&key("context_length"))?;
     let epsilon = gguf.float(&key("attention.layer_norm_rms_epsilon"))?;
     let base = gguf.float(&key("rope.freq_base")).unwrap_or(10_000.0);
+    let scaled = gguf
+        .float(&key("rope.scaling.factor"))
+        .is_ok_and(|factor| factor != 1.0);
+    if scaled {
+        return Err(EngineError::Architecture(format!(
+            "{architecture} with scaled positions"
+        )));
+    }
     let window = gguf
         .number(&key("attention.sliding_window"))
         .ok()
         .filter(|_| gemma);
     let layers = (0..gguf.number(&key("block_count"))?)
-        .map(|n| {
-            let name = |part: &str, kind: &str| format!("blk.{n}.{part}.{kind}");
-            let linear = |gguf: &mut Gguf, part: &str| -> Result<Linear, EngineError> {
-                let bias = name(part, "bias");
-                Ok(Linear {
-                    weight: gguf.tensor(&name(part, "weight"))?,
-                    bias: if gguf.has_tensor(&bias) {
-                        Some(gguf.tensor(&bias)?)
-                    } else {
-                        None
-                    },
-                })
-            };
-            let norm = |gguf: &mut Gguf, part: &str| -> Result<Norm, EngineError> {
-                Ok(Norm::Rms(gguf.tensor(&name(part, "weight"))?))
-            };
-            let of_gemma =
-                |gguf: &mut Gguf, part: &str| gemma.then(|| norm(gguf, part)).transpose();
-            let sees_all = (n + 1) % GEMMA_PATTERN == 0;
-            Ok(Layer {
-                attention_norm: norm(gguf, "attn_norm")?,
-                query: linear(gguf, "attn_q")?,
-                key: linear(gguf, "attn_k")?,
-                value: linear(gguf, "attn_v")?,
-                output: linear(gguf, "attn_output")?,
-                head_norms: of_gemma(gguf, "attn_q_norm")?.zip(of_gemma(gguf, "attn_k_norm")?),
-                after_attention: of_gemma(gguf, "post_attention_norm")?,
-                feed_norm: norm(gguf, "ffn_norm")?,
-                gate: Some(linear(gguf, "ffn_gate")?),
-                up: linear(gguf, "ffn_up")?,
-                down: linear(gguf, "ffn_down")?,
-                after_feed: of_gemma(gguf, "post_ffw_norm")?,
-                table: usize::from(gemma && !sees_all),
-                window: window.filter(|_| !sees_all),
-            })
-        })
+        .map(|n| layer(gguf, n, gemma, window))
         .collect::<Result<Vec<_>, EngineError>>()?;
     let embedding = gguf.tensor("token_embd.weight")?;
     let head = if gguf.has_tensor("output.weight") {
@@ -117,5 +90,46 @@ fn read(architecture: &str, gguf: &mut Gguf) -> Result<Graph, EngineError> {
         head_width,
         epsilon: epsilon as f32,
         context,
+    })
+}
+
+fn layer(
+    gguf: &mut Gguf,
+    n: usize,
+    gemma: bool,
+    window: Option<usize>,
+) -> Result<Layer, EngineError> {
+    let name = |part: &str, kind: &str| format!("blk.{n}.{part}.{kind}");
+    let linear = |gguf: &mut Gguf, part: &str| -> Result<Linear, EngineError> {
+        let bias = name(part, "bias");
+        Ok(Linear {
+            weight: gguf.tensor(&name(part, "weight"))?,
+            bias: if gguf.has_tensor(&bias) {
+                Some(gguf.tensor(&bias)?)
+            } else {
+                None
+            },
+        })
+    };
+    let norm = |gguf: &mut Gguf, part: &str| -> Result<Norm, EngineError> {
+        Ok(Norm::Rms(gguf.tensor(&name(part, "weight"))?))
+    };
+    let of_gemma = |gguf: &mut Gguf, part: &str| gemma.then(|| norm(gguf, part)).transpose();
+    let sees_all = (n + 1) % GEMMA_PATTERN == 0;
+    Ok(Layer {
+        attention_norm: norm(gguf, "attn_norm")?,
+        query: linear(gguf, "attn_q")?,
+        key: linear(gguf, "attn_k")?,
+        value: linear(gguf, "attn_v")?,
+        output: linear(gguf, "attn_output")?,
+        head_norms: of_gemma(gguf, "attn_q_norm")?.zip(of_gemma(gguf, "attn_k_norm")?),
+        after_attention: of_gemma(gguf, "post_attention_norm")?,
+        feed_norm: norm(gguf, "ffn_norm")?,
+        gate: Some(linear(gguf, "ffn_gate")?),
+        up: linear(gguf, "ffn_up")?,
+        down: linear(gguf, "ffn_down")?,
+        after_feed: of_gemma(gguf, "post_ffw_norm")?,
+        table: usize::from(gemma && !sees_all),
+        window: window.filter(|_| !sees_all),
     })
 }

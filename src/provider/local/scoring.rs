@@ -122,7 +122,11 @@ impl Engine {
             .map(|(ids, cache)| (ids.as_slice(), cache.clone()));
         let (cache, at_beginning) = self.read_prompt(before, known)?;
         *last = Some((before.to_vec(), cache.clone()));
-        let mut distributions = vec![Distribution::new(at_beginning)];
+        let mut looked_up = vec![Vec::new(); tree.ids.len() + 1];
+        for (node, id) in rows.iter().flatten() {
+            looked_up[node.map_or(0, |node| node + 1)].push(*id);
+        }
+        let mut distributions = vec![Distribution::new(&at_beginning, &looked_up[0])];
         if !tree.ids.is_empty() {
             let ids = ids_tensor(std::slice::from_ref(&tree.ids))?;
             let positions: Vec<usize> = tree.depths.iter().map(|depth| beginning + depth).collect();
@@ -131,15 +135,21 @@ impl Engine {
             let hidden = self
                 .network
                 .pass(&ids, &positions, Some(&mask), &mut cache)?;
-            let logits = self.network.logits(&hidden)?.squeeze(0)?;
-            distributions.extend(logits.to_vec2::<f32>()?.into_iter().map(Distribution::new));
+            // A large vocabulary makes long rows: some at a time, of which only what is looked up is kept.
+            for first in (0..tree.ids.len()).step_by(ROWS) {
+                let some = hidden.narrow(1, first, ROWS.min(tree.ids.len() - first))?;
+                let logits = self.network.logits(&some)?.squeeze(0)?;
+                for (node, row) in (first..).zip(logits.to_vec2::<f32>()?) {
+                    distributions.push(Distribution::new(&row, &looked_up[node + 1]));
+                }
+            }
         }
         let sums = rows.iter().map(|rows| {
             let parts = rows.iter().map(|(node, id)| {
                 let place = node.map_or(0, |node| node + 1);
                 distributions[place].log_probability(*id)
             });
-            Some(parts.sum())
+            parts.sum::<Option<f64>>()
         });
         let merged = wanted.iter().filter(|wanted| wanted.merged).count();
         Ok(scored(scoring, sums.collect(), merged))
@@ -185,26 +195,26 @@ fn scored(scoring: &Scoring, log_probabilities: Vec<Option<f64>>, merged: usize)
     }
 }
 
-/// Logits of one place with the logarithm of their sum, taken in f64.
-struct Distribution {
-    logits: Vec<f32>,
-    log_sum: f64,
-}
+/// Nodes whose logits are computed at once.
+const ROWS: usize = 32;
+
+/// Log-probabilities of some tokens at one place, with the logarithm of the sum taken in f64.
+struct Distribution(HashMap<u32, f64>);
 
 impl Distribution {
-    fn new(logits: Vec<f32>) -> Self {
+    fn new(logits: &[f32], wanted: &[u32]) -> Self {
         let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let sum: f64 = logits
             .iter()
             .map(|value| f64::from((value - largest).exp()))
             .sum();
-        Self {
-            log_sum: f64::from(largest) + sum.ln(),
-            logits,
-        }
+        let log_sum = f64::from(largest) + sum.ln();
+        let of = |id: &u32| Some((*id, f64::from(*logits.get(*id as usize)?) - log_sum));
+        Self(wanted.iter().filter_map(of).collect())
     }
 
-    fn log_probability(&self, id: u32) -> f64 {
-        f64::from(self.logits[id as usize]) - self.log_sum
+    /// `None` of a token that the weights do not know.
+    fn log_probability(&self, id: u32) -> Option<f64> {
+        self.0.get(&id).copied()
     }
 }

@@ -66,7 +66,9 @@ impl TextTokenizer {
             .add_tokens(of_type(USER_DEFINED))
             .map_err(failed)?;
         let id = |key: &str| -> Option<u32> { gguf.number(key).ok()?.try_into().ok() };
-        let begins = gguf.flag("tokenizer.ggml.add_bos_token").unwrap_or(false);
+        let begins = gguf
+            .flag("tokenizer.ggml.add_bos_token")
+            .unwrap_or(kind == "llama");
         let end = gguf.number("tokenizer.ggml.eos_token_id")?;
         let mut ends = vec![u32::try_from(end).unwrap_or(u32::MAX)];
         ends.extend(
@@ -154,6 +156,11 @@ fn sentence_piece(gguf: &Gguf, tokens: &[String]) -> Result<Tokenizer, EngineErr
         ));
     }
     let scores = gguf.floats("tokenizer.ggml.scores")?;
+    if scores.len() != tokens.len() {
+        return Err(EngineError::Missing(
+            "tokenizer.ggml.scores (one for each token)".to_owned(),
+        ));
+    }
     let places: HashMap<&str, usize> = tokens.iter().map(String::as_str).zip(0..).collect();
     let merges = merges(tokens, &scores, &places);
     let vocabulary: Vocab = tokens.iter().cloned().zip(0..).collect();

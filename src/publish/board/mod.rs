@@ -163,11 +163,12 @@ impl<'a> Board<'a> {
         let mut rows = Vec::new();
         for model in &self.models {
             for (task, cell) in self.own_cells(&model.model) {
-                let (Some(mass), true, Some(of)) = (cell.mass, cell.anchored, &task.variant_of)
-                else {
+                let (Some(mass), true) = (cell.mass, cell.anchored) else {
                     continue;
                 };
+                let of = task.variant_of.as_ref().unwrap_or(&task.name);
                 let sampled = self.cells.get(&(&model.model, of.as_str())).copied();
+                let sampled = sampled.filter(|cell| cell.mass.is_none());
                 rows.push(vec![
                     model.model.to_string(),
                     of.to_string(),

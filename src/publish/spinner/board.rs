@@ -136,7 +136,7 @@ fn row(texts: impl IntoIterator<Item = String>) -> Vec<Entry> {
 }
 
 /// The share that answers hold, with a mark where it is small.
-fn held(mass: f64) -> String {
+pub(super) fn held(mass: f64) -> String {
     let mark = if mass < LITTLE { " ▲" } else { "" };
     format!("{}{mark}", share(mass))
 }
@@ -149,17 +149,24 @@ fn by_model(models: &[&ModelScores], scores: &SpinnerScores) -> Block {
             .map(|(regime, shift)| format!("{regime} {}", two(*shift)))
             .collect();
         let lost = scores.lost.get(&(model.model.clone(), model.mode));
+        let whole = |text: String| {
+            if model.attributed {
+                text
+            } else {
+                UNSCORED.to_owned()
+            }
+        };
         row([
             model.model.to_string(),
             model.n.to_string(),
             with_interval(model.index.0, model.index.1),
             shifts.join(", "),
             held(model.mass),
-            with_interval(model.abss_mean.0, model.abss_mean.1),
-            two(model.abss),
-            two(model.parts[0]),
-            two(model.parts[1]),
-            two(model.parts[2]),
+            whole(with_interval(model.abss_mean.0, model.abss_mean.1)),
+            whole(two(model.abss)),
+            whole(two(model.parts[0])),
+            whole(two(model.parts[1])),
+            whole(two(model.parts[2])),
             losses(lost.into_iter().flatten().map(|(loss, n)| (*loss, *n))),
             scores
                 .merged
@@ -177,9 +184,9 @@ fn by_model(models: &[&ModelScores], scores: &SpinnerScores) -> Block {
             "probability held#",
             "ABSS, mean#",
             "ABSS, sum#",
-            "of it behaviour#",
-            "attribution#",
-            "agreement#",
+            "of it from behaviour#",
+            "from attribution#",
+            "from agreement#",
             "prompts without scores",
             "prompts with merged answers#",
         ]),
@@ -206,7 +213,7 @@ fn by_variation(
             p(one.wilcoxon.map(|test| test.p)),
             p(one.p_permutation),
         ]);
-        entries[1] = Entry::from(one.item.as_str()).to(link(one));
+        entries[1] = Entry::from(name(one)).to(link(one));
         entries
     });
     Block::Table {
@@ -225,6 +232,15 @@ fn by_variation(
         ]),
         rows: rows.collect(),
     }
+}
+
+/// The variation, and whether it is in no sum.
+pub(super) fn name(one: &VariationScores) -> String {
+    format!(
+        "{}{}",
+        one.item,
+        if one.control { " (control)" } else { "" }
+    )
 }
 
 fn p(p: Option<f64>) -> String {
@@ -255,7 +271,11 @@ fn parts(variations: &[&VariationScores]) -> Block {
             weight(abss.w_permutation),
             two(abss.rho),
             two(abss.concordance),
-            two(abss.value),
+            if one.is_attributed() {
+                two(abss.value)
+            } else {
+                UNSCORED.to_owned()
+            },
         ])
     });
     Block::Table {
@@ -322,8 +342,8 @@ fn provenance(source: &SpinnerBoardSource<'_>) -> Block {
             source.lines, source.store_fingerprint
         ),
         format!("scored by wheel {}", versions.join(", ")),
-        "brackets behind an expected answer hold what the mean of 100 generations would be (5,000 simulations, numpy's seed 42), behind means over variations 95 % intervals, variations drawn anew (10,000 resamples, seed 1974); positive controls (V0) are in no mean or sum".to_owned(),
-        "check it with `wheel verify`: the command computes every number again from the scores".to_owned(),
+        "brackets behind an expected answer hold what the mean of 100 generations would be (5,000 simulations, numpy's seed 42), behind means over variations 95 % intervals, questions drawn anew, each with both its sets of anchors (2,000 resamples, seed 1974); positive controls (V0) are in no mean or sum".to_owned(),
+        "check it with `wheel verify` and the path of this board, with the --store and --stimuli that it was made with: the command computes every number again from the scores".to_owned(),
     ];
     Block::List {
         items: items.into_iter().map(Entry::from).collect(),

@@ -73,7 +73,7 @@ fn variation_json(one: &VariationScores) -> Value {
     put("mass_low", json!(one.low.mass));
     put("mass_high", json!(one.high.mass));
     let abss = &one.abss;
-    put("abss", json!(abss.value));
+    put("abss", json!(one.is_attributed().then_some(abss.value)));
     put("s_b", json!(abss.behaviour));
     put("s_a", json!(abss.attribution));
     put("w_log", json!(abss.w_behaviour));
@@ -141,6 +141,7 @@ fn model_json(model: &ModelScores, scores: &SpinnerScores) -> Value {
             "n": model.n,
         })
     };
+    let whole = |value: f64| model.attributed.then_some(value);
     let lost = scores.lost.get(&(model.model.clone(), model.mode));
     let lost: Map<String, Value> = lost
         .into_iter()
@@ -152,12 +153,12 @@ fn model_json(model: &ModelScores, scores: &SpinnerScores) -> Value {
         "task": model.task,
         "mode": model.mode,
         "n": model.n,
-        "abss": model.abss,
-        "abss_mean": model.abss_mean.0,
-        "abss_mean_interval": with(model.abss_mean),
-        "behaviour": model.parts[0],
-        "attribution": model.parts[1],
-        "agreement": model.parts[2],
+        "abss": whole(model.abss),
+        "abss_mean": whole(model.abss_mean.0),
+        "abss_mean_interval": model.attributed.then(|| with(model.abss_mean)),
+        "behaviour": whole(model.parts[0]),
+        "attribution": whole(model.parts[1]),
+        "agreement": whole(model.parts[2]),
         "softev_index": model.index.0,
         "softev_index_interval": with(model.index),
         "mass": model.mass,

@@ -1,6 +1,7 @@
 //! Tables of stimuli for the terminal.
 
-use crate::publish::format::{two, with_interval};
+use super::board::{held, name};
+use crate::publish::format::{UNSCORED, two, with_interval};
 use crate::publish::plain_table;
 use crate::score::spinner::{ModelScores, SpinnerScores, VariationScores};
 
@@ -26,11 +27,14 @@ pub fn spinner_table(scores: &SpinnerScores) -> String {
             "expected, high",
             "shift / distance",
             "probability held",
-            "anchor adds, nats",
+            "anchor adds, high − low, nats",
             "ABSS",
         ],
         &rows,
     );
+    if scores.models.is_empty() {
+        return variations;
+    }
     let rows: Vec<Vec<String>> = scores.models.iter().map(of_model).collect();
     let models = plain_table(
         &[
@@ -39,9 +43,9 @@ pub fn spinner_table(scores: &SpinnerScores) -> String {
             "variations",
             "shift / distance",
             "ABSS, sum",
-            "behaviour",
-            "attribution",
-            "agreement",
+            "from behaviour",
+            "from attribution",
+            "from agreement",
             "probability held",
         ],
         &rows,
@@ -54,27 +58,38 @@ fn row(one: &VariationScores) -> Vec<String> {
     vec![
         one.model.to_string(),
         one.mode.to_string(),
-        one.item.to_string(),
+        name(one),
         with_interval(one.low.expected, Some(one.low.predictive.interval)),
         with_interval(one.high.expected, Some(one.high.predictive.interval)),
         two(one.index()),
-        share(f64::midpoint(one.low.mass, one.high.mass)),
+        held(f64::midpoint(one.low.mass, one.high.mass)),
         low.zip(high)
             .map_or_else(|| "?".to_owned(), |(low, high)| two(high - low)),
-        two(one.abss.value),
+        if one.is_attributed() {
+            two(one.abss.value)
+        } else {
+            UNSCORED.to_owned()
+        },
     ]
 }
 
 fn of_model(model: &ModelScores) -> Vec<String> {
+    let whole = |value: f64| {
+        if model.attributed {
+            two(value)
+        } else {
+            UNSCORED.to_owned()
+        }
+    };
     vec![
         model.model.to_string(),
         model.mode.to_string(),
         model.n.to_string(),
         with_interval(model.index.0, model.index.1),
-        two(model.abss),
-        two(model.parts[0]),
-        two(model.parts[1]),
-        two(model.parts[2]),
-        share(model.mass),
+        whole(model.abss),
+        whole(model.parts[0]),
+        whole(model.parts[1]),
+        whole(model.parts[2]),
+        held(model.mass),
     ]
 }

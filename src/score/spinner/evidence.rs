@@ -7,7 +7,7 @@ use crate::domain::{
     TaskName,
 };
 use crate::score::heard::Heard;
-use crate::task::{Catalog, Form, Task};
+use crate::task::{Catalog, Form, Targets, Task};
 
 /// What the lines of a store say of stimuli.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -30,6 +30,7 @@ type Group<'a> = (&'a ModelName, &'a TaskName, ScoringMode);
 pub fn variations(heard: &[Heard], catalog: &Catalog) -> Gathered {
     let mut found = Gathered::default();
     let mut asked: BTreeMap<Group<'_>, Vec<&Heard>> = BTreeMap::new();
+    let mut unscored = Vec::new();
     let mut brought: BTreeMap<(Group<'_>, &ItemId), [Option<&Heard>; 2]> = BTreeMap::new();
     for line in heard {
         let Some(task) = catalog.tasks.get(line.task.as_str()) else {
@@ -42,7 +43,10 @@ pub fn variations(heard: &[Heard], catalog: &Catalog) -> Gathered {
         if task.suite != Suite::Spinner {
             continue;
         }
-        let mode = line.mode().unwrap_or_default();
+        let Some(mode) = line.mode() else {
+            unscored.push(line);
+            continue;
+        };
         let group = (&line.model, &line.task, mode);
         let foreign = line
             .scored
@@ -55,10 +59,27 @@ pub fn variations(heard: &[Heard], catalog: &Catalog) -> Gathered {
             asked.entry(group).or_default().push(line);
         }
     }
+    // A failure does not say how it would have been scored: it stands with what was.
+    for line in unscored {
+        let same = |group: &Group<'_>| (group.0, group.1) == (&line.model, &line.task);
+        let groups: Vec<Group<'_>> = asked.keys().copied().filter(same).collect();
+        let first = (&line.model, &line.task, ScoringMode::default());
+        for group in if groups.is_empty() {
+            vec![first]
+        } else {
+            groups
+        } {
+            asked.entry(group).or_default().push(line);
+        }
+    }
     for ((group, item), sides) in brought {
         if let [Some(low), Some(high)] = sides
-            && let Some(variation) = of_files(group, item, low, high)
+            && let Some(mut variation) = of_files(group, item, low, high)
         {
+            // Two origins of one name are two models.
+            if asked.contains_key(&group) {
+                variation.model = format!("{} (imported)", group.0).as_str().into();
+            }
             found.variations.push(variation);
         }
     }
@@ -120,9 +141,23 @@ fn of_prompts(
     catalog: &Catalog,
     found: &mut Gathered,
 ) {
-    // A later line goes before an earlier one.
+    // A later line goes before an earlier one; lines with other answers are no part of it.
+    let Some(Targets::Fixed(targets)) = &task.targets else {
+        return;
+    };
+    let todays = |line: &&&Heard| {
+        let scored = line.scored.as_ref();
+        scored.is_none_or(|scored| scored.scoring.targets == *targets)
+    };
+    let others = lines.iter().filter(|line| !todays(line)).count();
+    if others > 0 {
+        *found
+            .unknown
+            .entry("stimuli with other answers".to_owned())
+            .or_default() += others;
+    }
     let mut by_prompt: HashMap<&Conversation, &Heard> = HashMap::new();
-    for line in lines {
+    for line in lines.iter().filter(todays) {
         let known = by_prompt.get(&*line.conversation);
         let rank = |line: &Heard| (line.scored.is_some(), line.started.clone());
         if known.is_none_or(|known| rank(known) <= rank(line)) {

@@ -6,7 +6,7 @@ use super::evidence::variations;
 use super::variation::{VariationScores, score_variation};
 use crate::domain::{Loss, ModelName, ScoringMode, TaskName};
 use crate::score::heard::Heard;
-use crate::score::stats::{Interval, IntervalMethod, bootstrap, mean, median};
+use crate::score::stats::{Interval, Ratio, Ratios, mean, median};
 use crate::task::Catalog;
 
 /// All scores of a store.
@@ -35,9 +35,11 @@ pub struct ModelScores {
     pub mode: ScoringMode,
     /// Variations.
     pub n: usize,
+    /// Whether every variation has values of its fields; else the composite lacks a part.
+    pub attributed: bool,
     /// Sum of the composite over variations, as published.
     pub abss: f64,
-    /// Its mean, with a 95 % interval, variations drawn anew.
+    /// Its mean, with a 95 % interval, questions drawn anew.
     pub abss_mean: (f64, Option<Interval>),
     /// Parts of the sum: behaviour, attribution, agreement.
     pub parts: [f64; 3],
@@ -80,9 +82,18 @@ fn of_model(all: &[VariationScores]) -> Option<ModelScores> {
     let of = |value: &dyn Fn(&VariationScores) -> f64| -> Vec<f64> {
         counted.iter().map(|one| value(one)).collect()
     };
+    // Both sets of anchors of a question come along when it is drawn.
+    let question = |one: &VariationScores| one.item.as_str().split('-').next().map(str::to_owned);
     let measured = |values: &[f64]| {
-        let interval = (values.len() > 1).then(|| bootstrap(values, IntervalMethod::Percentile));
-        (mean(values), interval)
+        let mut table = Ratios::new(1);
+        let of_variation: Vec<_> = counted.iter().zip(values).collect();
+        for of_question in of_variation.chunk_by(|a, b| question(a.0) == question(b.0)) {
+            table.cluster();
+            for (_, value) in of_question {
+                table.add(0, **value);
+            }
+        }
+        (mean(values), table.intervals(&[Ratio::Mean(0)])[0])
     };
     let abss = of(&|one| one.abss.value);
     let parts: [&dyn Fn(&VariationScores) -> f64; 3] = [
@@ -101,6 +112,7 @@ fn of_model(all: &[VariationScores]) -> Option<ModelScores> {
         task: first.task.clone(),
         mode: first.mode,
         n: counted.len(),
+        attributed: counted.iter().all(|one| one.is_attributed()),
         abss: abss.iter().sum(),
         abss_mean: measured(&abss),
         parts: parts.map(|part| of(part).iter().sum()),

@@ -174,6 +174,12 @@ impl VariationScores {
         self.shift() / (self.high.anchor - self.low.anchor)
     }
 
+    /// Whether it is known what the anchor adds.
+    #[must_use]
+    pub fn is_attributed(&self) -> bool {
+        self.low.anchor_value.is_some() && self.high.anchor_value.is_some()
+    }
+
     /// Names of the p values that could not be computed, and so weigh 0.
     #[must_use]
     pub fn missing_p(&self) -> Vec<&'static str> {
