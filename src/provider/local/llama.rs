@@ -115,7 +115,7 @@ fn layer(
         Ok(Norm::Rms(gguf.tensor(&name(part, "weight"))?))
     };
     let of_gemma = |gguf: &mut Gguf, part: &str| gemma.then(|| norm(gguf, part)).transpose();
-    let sees_all = (n + 1) % GEMMA_PATTERN == 0;
+    let sees_all = (n + 1).is_multiple_of(GEMMA_PATTERN);
     Ok(Layer {
         attention_norm: norm(gguf, "attn_norm")?,
         query: linear(gguf, "attn_q")?,
