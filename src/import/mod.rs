@@ -102,7 +102,9 @@ impl<'a> Matcher<'a> {
     #[must_use]
     pub fn new(bank: &'a Bank, tasks: &'a Tasks) -> Self {
         let mut prompts = HashMap::new();
-        for task in tasks.0.iter().filter(|task| task.most_turns() == 1) {
+        // Grids ask in the same words, but for probabilities.
+        let replies = |task: &&Task| task.most_turns() == 1 && task.targets.is_none();
+        for task in tasks.0.iter().filter(replies) {
             for (place, item) in bank.items.iter().enumerate() {
                 for condition in &task.conditions {
                     if let Ok(conversation) = task.outline(item, *condition, Form::default())

@@ -89,7 +89,7 @@ fn boards_of_the_two_suites_do_not_see_each_other() {
     folder
         .wheel("score --suite anchorbench")
         .expect(2)
-        .says(&["no sample of suite anchorbench", "name it with --suite"]);
+        .says(&["no sample of suite anchorbench", "lines of --suite wheel"]);
     folder
         .wheel("run --task external --size smoke --model scripted/pull=0.5 -q")
         .expect(0);

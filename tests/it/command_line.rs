@@ -30,7 +30,7 @@ fn unknown_names_say_what_exists_and_the_nearest() {
     for (words, says) in [
         (
             "run --task clasic",
-            "there is no task `clasic`, did you mean classic?; there are: baseline, classic",
+            "there is no task `clasic`, did you mean classic?; there are: baseline, baseline-grid, classic",
         ),
         (
             "run --item everest",
@@ -121,7 +121,7 @@ fn init_writes_what_is_built_in_and_spares_what_is_there() {
         .wheel("init")
         .expect(0)
         .says(&["questions/known.yaml exists and is left as it is"]);
-    assert_eq!(run.out.lines().count(), 18);
+    assert_eq!(run.out.lines().count(), 20);
     assert_eq!(
         folder.read("questions/known.yaml"),
         "name: mine\nquestions: []\n"
