@@ -45,13 +45,20 @@ pub fn bare_text(conversation: &Conversation) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
+/// The tokens of an answer with their log-probabilities, and whether the first begins before the answer.
+struct Tokens {
+    tokens: Vec<(String, f64)>,
+    merged: bool,
+}
+
 impl ScoreCall<'_> {
     /// Prompt and answer as one text.
     fn joint(&self, target: &str) -> String {
         format!("{} {target}", self.prompt)
     }
 
-    fn done(&self, scores: Vec<(f64, bool)>, bodies: &[Value]) -> ScoreStep {
+    /// The reply. Its body holds what the scores are made of, and not the prompt a hundred times over.
+    fn done(&self, answers: &[Tokens], bodies: &[Value]) -> ScoreStep {
         let sum =
             |of: &dyn Fn(&Value) -> Option<u64>| -> Option<u64> { bodies.iter().map(of).sum() };
         let (tokens, usage_mismatch) = normalise(Reported {
@@ -66,16 +73,27 @@ impl ScoreCall<'_> {
             ..Reported::default()
         });
         let model = bodies.iter().rev().find_map(|body| body["model"].as_str());
+        let tokens_of: Vec<&Vec<(String, f64)>> =
+            answers.iter().map(|answer| &answer.tokens).collect();
+        let ids: Vec<&str> = bodies
+            .iter()
+            .filter_map(|body| body["id"].as_str())
+            .collect();
         ScoreStep::Done(Box::new(Reply {
             returned_model: model.map(str::to_owned),
             tokens,
             usage_mismatch,
             scored: Some(Scored {
                 scoring: self.scoring.clone(),
-                merged: scores.iter().filter(|(_, merged)| *merged).count(),
-                log_probabilities: scores.into_iter().map(|(score, _)| Some(score)).collect(),
+                merged: answers.iter().filter(|answer| answer.merged).count(),
+                log_probabilities: answers
+                    .iter()
+                    .map(|answer| Some(answer.tokens.iter().map(|(_, score)| score).sum()))
+                    .collect(),
                 banzhaf: None,
             }),
+            request_id: ids.first().map(|id| (*id).to_owned()),
+            body: Some(json!({"tokens_of_answers": tokens_of}).to_string()),
             ..Reply::default()
         }))
     }
@@ -109,12 +127,12 @@ impl ScoringApi for Echo {
             }]));
         };
         let before = call.prompt.chars().count();
-        let scores = by_index(body, call.scoring.targets.len())?
+        let answers = by_index(body, call.scoring.targets.len())?
             .into_iter()
             .zip(call.scoring.targets.iter())
             .map(|(choice, target)| echoed(&choice["logprobs"], before, &format!(" {target}")))
-            .collect::<Option<_>>()?;
-        Some(call.done(scores, bodies))
+            .collect::<Option<Vec<Tokens>>>()?;
+        Some(call.done(&answers, bodies))
     }
 }
 
@@ -125,10 +143,9 @@ fn by_index(body: &Value, prompts: usize) -> Option<Vec<&Value>> {
     (choices.len() == prompts).then_some(choices)
 }
 
-/// The sum over the tokens of an answer that begins at a place of the text, in characters, and whether its first token
-/// begins before it. `None` if the tokens there do not spell the answer: some servers count bytes, or a token that is not
+/// The tokens of an answer that begins at a place of the text, in characters. `None` if the tokens there do not spell the answer: some servers count bytes, or a token that is not
 /// in the text.
-fn echoed(logprobs: &Value, start: usize, answer: &str) -> Option<(f64, bool)> {
+fn echoed(logprobs: &Value, start: usize, answer: &str) -> Option<Tokens> {
     let offsets: Vec<usize> = logprobs["text_offset"]
         .as_array()?
         .iter()
@@ -149,13 +166,17 @@ fn echoed(logprobs: &Value, start: usize, answer: &str) -> Option<(f64, bool)> {
         .map(Value::as_str)
         .collect::<Option<_>>()?;
     let merged = offsets[first] < start;
-    let said = said.concat();
-    if !(said == answer || merged && said.ends_with(answer)) {
+    let spelt = said.concat();
+    if !(spelt == answer || merged && spelt.ends_with(answer)) {
         return None;
     }
-    let of_answer = logprobs["token_logprobs"].as_array()?.get(first..=last)?;
-    let sum = of_answer.iter().map(Value::as_f64).sum::<Option<f64>>()?;
-    Some((sum, merged))
+    let scores = logprobs["token_logprobs"].as_array()?.get(first..=last)?;
+    let tokens = said.into_iter().zip(scores);
+    let tokens = tokens.map(|(token, score)| Some((token.to_owned(), score.as_f64()?)));
+    Some(Tokens {
+        tokens: tokens.collect::<Option<_>>()?,
+        merged,
+    })
 }
 
 /// `POST {base}/completions` with `prompt_logprobs`, of vLLM.
@@ -184,11 +205,11 @@ impl ScoringApi for PromptLogprobs {
         let choices = by_index(body, targets.len() + 1)?;
         let read = |choice: &&Value| tokens_of(&choice["prompt_logprobs"]);
         let alone = read(choices.first()?)?;
-        let scores = choices[1..]
+        let answers = choices[1..]
             .iter()
-            .map(|choice| Some(after(&alone, &read(choice)?)))
-            .collect::<Option<_>>()?;
-        Some(call.done(scores, bodies))
+            .map(|choice| Some(after(&alone, read(choice)?)))
+            .collect::<Option<Vec<Tokens>>>()?;
+        Some(call.done(&answers, bodies))
     }
 }
 
@@ -209,19 +230,17 @@ fn tokens_of(logprobs: &Value) -> Option<Vec<(String, f64)>> {
         .collect()
 }
 
-/// The sum over the tokens that follow those of the prompt, and whether they begin within it.
-fn after(alone: &[(String, f64)], joint: &[(String, f64)]) -> (f64, bool) {
+/// The tokens that follow those of the prompt.
+fn after(alone: &[(String, f64)], mut joint: Vec<(String, f64)>) -> Tokens {
     let shared = alone
         .iter()
-        .zip(joint)
+        .zip(&joint)
         .take_while(|(a, b)| a.0 == b.0)
         .count();
-    let sum = joint
-        .iter()
-        .skip(shared.max(1))
-        .map(|(_, score)| score)
-        .sum();
-    (sum, shared < alone.len())
+    Tokens {
+        tokens: joint.split_off(shared.max(1).min(joint.len())),
+        merged: shared < alone.len(),
+    }
 }
 
 /// The native endpoints of the server of llama.cpp: texts are tokenized there, and each answer is generated under a grammar
@@ -289,24 +308,26 @@ impl ScoringApi for ForcedTokens {
             });
             return Some(ScoreStep::Send(requests.collect()));
         }
-        let scores = bodies[answers + 1..]
+        let answered = &bodies[answers + 1..];
+        let answers = answered
             .iter()
             .zip(joints)
             .zip(starts)
             .map(|((body, joint), start)| {
                 let rest = joint.get(start..)?;
                 let said = body["completion_probabilities"].as_array()?;
-                let same = said.len() >= rest.len()
-                    && said.iter().zip(rest).all(|(token, id)| token["id"] == *id);
-                let scores = said
-                    .iter()
-                    .take(rest.len())
-                    .map(|token| token["logprob"].as_f64());
-                let sum = scores.sum::<Option<f64>>()?;
-                same.then_some((sum, start < alone.len()))
+                let tokens = rest.iter().zip(said).map(|(id, token)| {
+                    let text = token["token"].as_str().unwrap_or_default().to_owned();
+                    (token["id"] == *id).then_some((text, token["logprob"].as_f64()?))
+                });
+                let tokens = tokens.collect::<Option<Vec<_>>>()?;
+                (tokens.len() == rest.len()).then_some(Tokens {
+                    tokens,
+                    merged: start < alone.len(),
+                })
             })
-            .collect::<Option<_>>()?;
-        Some(call.done(scores, &bodies[answers + 1..]))
+            .collect::<Option<Vec<Tokens>>>()?;
+        Some(call.done(&answers, answered))
     }
 }
 
@@ -321,12 +342,19 @@ mod tests {
             "text_offset": [0, 2, 5, 8, 9],
             "token_logprobs": [null, -1.0, -2.0, -3.0, -50.0],
         });
-        assert_eq!(echoed(&logprobs, 5, " 57%"), Some((-5.0, false)));
+        let read = |start, answer: &str| {
+            let found = echoed(&logprobs, start, answer)?;
+            Some((
+                found.tokens.iter().map(|(_, score)| score).sum::<f64>(),
+                found.merged,
+            ))
+        };
+        assert_eq!(read(5, " 57%"), Some((-5.0, false)));
         // A token that begins within the prompt.
-        assert_eq!(echoed(&logprobs, 6, "57%"), Some((-5.0, true)));
+        assert_eq!(read(6, "57%"), Some((-5.0, true)));
         // Places that are counted in another way lead to other words.
-        assert_eq!(echoed(&logprobs, 4, " 57%"), None);
-        assert_eq!(echoed(&logprobs, 5, " 58%"), None);
-        assert_eq!(echoed(&json!({}), 5, " 57%"), None);
+        assert_eq!(read(4, " 57%"), None);
+        assert_eq!(read(5, " 58%"), None);
+        assert!(echoed(&json!({}), 5, " 57%").is_none());
     }
 }

@@ -181,6 +181,11 @@ fn three_kinds_of_server_give_the_same_scores() {
                     "{dialect}, {target}: {found}"
                 );
             }
+            // What the scores are made of is kept.
+            let body: Value = serde_json::from_str(line["body"].as_str().unwrap()).unwrap();
+            let tokens = body["tokens_of_answers"][42].as_array().unwrap();
+            let sum: f64 = tokens.iter().map(|token| token[1].as_f64().unwrap()).sum();
+            assert!((sum - wanted("42%")).abs() < 1e-9, "{dialect}: {tokens:?}");
             assert_eq!(line["returned_model"], "tiny");
             assert!(line["tokens"]["input"].as_u64().unwrap() > 0);
             assert!(line["text"].is_null() && line["status"] == "ok");
