@@ -126,18 +126,19 @@ pub(super) fn forest(name: &str, rows: &[Row], people: Option<f64>) -> String {
     out
 }
 
-/// Marks of an axis: halves within reach.
+/// Marks of an axis: at most seven steps of 1, 2 or 5 times a power of ten.
 pub(super) fn ticks(low: f64, high: f64) -> Vec<f64> {
-    let step = if high - low > 6.0 {
-        ((high - low) / 6.0).ceil()
-    } else {
-        0.5
-    };
-    let first = (low / step).ceil();
+    let least = (high - low) / 7.0;
+    let power = 10_f64.powf(least.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|times| times * power);
+    let step = steps.into_iter().find(|step| *step >= least);
+    let step = step.filter(|step| step.is_normal()).unwrap_or(1.0);
     let mut ticks = Vec::new();
-    let mut at = first;
+    let mut at = (low / step).ceil();
     while at * step <= high {
-        ticks.push(at * step + 0.0);
+        // Three steps of 0.2 are 0.6, and nothing is −0.
+        let digits = 1e9 / power.min(1.0);
+        ticks.push((at * step * digits).round() / digits + 0.0);
         at += 1.0;
     }
     ticks
@@ -211,4 +212,17 @@ pub(super) fn scatter(name: &str, points: &[Point]) -> String {
     }
     out.push_str("</svg>");
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ticks;
+
+    #[test]
+    fn marks_are_round_and_few() {
+        assert_eq!(ticks(0.0, 100.0), [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
+        assert_eq!(ticks(-0.3, 1.0), [-0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0]);
+        assert_eq!(ticks(0.0, 0.21), [0.0, 0.05, 0.1, 0.15, 0.2]);
+        assert_eq!(ticks(1.0, 1.0).len(), 1);
+    }
 }
