@@ -85,6 +85,24 @@ impl Entry {
     }
 }
 
+/// A heading; level 1 is the title.
+pub(super) fn heading(level: usize, text: impl Into<String>) -> Block {
+    Block::Heading {
+        level,
+        text: text.into(),
+    }
+}
+
+/// A paragraph.
+pub(super) fn text(text: impl Into<String>) -> Block {
+    Block::Text { text: text.into() }
+}
+
+/// A row of plain texts.
+pub(super) fn row(texts: impl IntoIterator<Item = String>) -> Vec<Entry> {
+    texts.into_iter().map(Entry::from).collect()
+}
+
 /// Columns by name; a name that ends in `#` holds numbers.
 pub(super) fn columns(names: &[&str]) -> Vec<Heading> {
     names

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use strum::IntoEnumIterator;
 
-use super::document::{Block, Entry, columns};
+use super::document::{Block, Entry, columns, heading, text};
 use super::format::{
     UNKNOWN, UNSCORED, cost, losses, p_text, two, whole_with_interval, with_interval,
 };
@@ -82,17 +82,6 @@ pub fn report(source: &ReportSource<'_>, model: &ModelName) -> Option<Vec<Block>
         )),
     ]);
     Some(blocks)
-}
-
-fn heading(level: usize, text: impl Into<String>) -> Block {
-    Block::Heading {
-        level,
-        text: text.into(),
-    }
-}
-
-fn text(text: impl Into<String>) -> Block {
-    Block::Text { text: text.into() }
 }
 
 fn intro(scores: &Scores, people: bool) -> String {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::words::{measured, number, short};
 use crate::domain::{ModelName, Relevance};
-use crate::publish::document::{Block, Entry, columns};
+use crate::publish::document::{Block, Entry, columns, heading, text};
 use crate::publish::format::{UNKNOWN, UNSCORED, losses, p_text};
 use crate::score::uai::{CaseCell, CaseScores, Measured, Summary};
 use crate::task::{Task, Tasks};
@@ -41,7 +41,7 @@ pub fn case_board(source: &CaseBoardSource<'_>) -> Vec<Block> {
             "AnchorBench: which channel carries a number into the answer",
         ),
         text(INTRO),
-        text(&format!(
+        text(format!(
             "Brackets hold 95 % intervals; the number of values stands behind them where a table has no column for it. {} A cell with answers in less than 80 % of its samples is not scored.",
             match source.scores.method.intervals {
                 crate::score::Clustering::Cases =>
@@ -105,19 +105,6 @@ pub fn case_board(source: &CaseBoardSource<'_>) -> Vec<Block> {
 }
 
 const INTRO: &str = "A model is given ratings from 0 to 100 of some matter and asked for one overall number. Along comes another number, in one of several channels: a sentence beside the question, the model's own earlier answer, solved cases, a retrieved document, the output of a tool. It is irrelevant (the number of a form) or plausible (somebody's estimate), low or high. The design follows AnchorBench (arXiv 2608.14320), with the same numbers and wording of our own.";
-
-fn heading(level: usize, text: &str) -> Block {
-    Block::Heading {
-        level,
-        text: text.to_owned(),
-    }
-}
-
-fn text(text: &str) -> Block {
-    Block::Text {
-        text: text.to_owned(),
-    }
-}
 
 struct Board<'a> {
     source: &'a CaseBoardSource<'a>,

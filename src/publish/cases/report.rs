@@ -3,7 +3,7 @@
 use super::board::weight;
 use super::words::{measured, number, short};
 use crate::domain::{ModelName, Relevance, TaskName};
-use crate::publish::document::{Block, Entry, columns};
+use crate::publish::document::{Block, Entry, columns, heading, row, text};
 use crate::publish::format::{UNSCORED, losses, p_text, two};
 use crate::score::stats::benjamini_hochberg;
 use crate::score::uai::{CaseCell, CaseScores, Shares, Summary, Tested, contrast};
@@ -31,7 +31,7 @@ pub fn case_report(source: &CaseReportSource<'_>, model: &ModelName) -> Option<V
         return None;
     }
     let mut blocks = vec![
-        heading(1, &format!("{model}: numbers that come along")),
+        heading(1, format!("{model}: numbers that come along")),
         text(
             "Pull is (answer − control) / (anchor − control), the mean over cases and directions. Brackets hold 95 % intervals, cases drawn anew; behind them stands the number of values.",
         ),
@@ -43,23 +43,6 @@ pub fn case_report(source: &CaseReportSource<'_>, model: &ModelName) -> Option<V
     }
     blocks.extend(variants(source, &cells));
     Some(blocks)
-}
-
-fn heading(level: usize, text: &str) -> Block {
-    Block::Heading {
-        level,
-        text: text.to_owned(),
-    }
-}
-
-fn text(text: &str) -> Block {
-    Block::Text {
-        text: text.to_owned(),
-    }
-}
-
-fn row(texts: impl IntoIterator<Item = String>) -> Vec<Entry> {
-    texts.into_iter().map(Entry::from).collect()
 }
 
 fn channels(cells: &[&CaseCell]) -> Block {
@@ -108,10 +91,10 @@ fn channel(source: &CaseReportSource<'_>, cell: &CaseCell) -> Vec<Block> {
         .map_or_else(|| cell.task.to_string(), |task| task.title.clone());
     let mut blocks = vec![heading(2, &title)];
     if let Some(why) = &cell.why {
-        blocks.push(text(&format!("Not scored: {why}.")));
+        blocks.push(text(format!("Not scored: {why}.")));
         return blocks;
     }
-    blocks.push(text(&format!(
+    blocks.push(text(format!(
         "Measured from {}; anchors within {} points of its answer have no index.",
         cell.baseline, cell.method.epsilon
     )));

@@ -6,7 +6,7 @@ use strum::IntoEnumIterator;
 
 use super::terminal::share;
 use crate::domain::{Field, ModelName, ScoringMode};
-use crate::publish::document::{Block, Entry, columns};
+use crate::publish::document::{Block, Entry, columns, heading, row, text};
 use crate::publish::format::{UNKNOWN, UNSCORED, losses, p_text, two, with_interval};
 use crate::score::spinner::{Half, ModelScores, SpinnerScores, VariationScores};
 
@@ -52,7 +52,7 @@ pub fn spinner_board(source: &SpinnerBoardSource<'_>) -> Vec<Block> {
             .iter()
             .filter(|one| one.mode == mode)
             .collect();
-        blocks.push(heading(2, &format!("Scored {mode}")));
+        blocks.push(heading(2, format!("Scored {mode}")));
         blocks.push(text(match mode {
             ScoringMode::Exact => "Log-probability of an answer: the sum over its tokens where prompt and answer are tokenized as one text.",
             ScoringMode::Paper => "Scores as the code of the paper takes them: the answer is tokenized by itself, and its ids are looked up at the last places of the whole text. They are no log-probabilities of answers in the strict sense, and stand in tables of their own.",
@@ -88,7 +88,7 @@ pub fn spinner_report(scores: &SpinnerScores, model: &ModelName) -> Option<Vec<B
     let mut blocks = vec![
         heading(
             1,
-            &format!("{model}: what a number does to all answers at once"),
+            format!("{model}: what a number does to all answers at once"),
         ),
         text(INTRO),
         text(OBSERVATIONS),
@@ -105,7 +105,7 @@ pub fn spinner_report(scores: &SpinnerScores, model: &ModelName) -> Option<Vec<B
             .iter()
             .filter(|one| one.model == *model && one.mode == mode)
             .collect();
-        blocks.push(heading(2, &format!("Scored {mode}")));
+        blocks.push(heading(2, format!("Scored {mode}")));
         blocks.push(by_model(&models, scores));
         blocks.push(by_variation(&of_mode, &|_| None));
         blocks.push(parts(&of_mode));
@@ -117,23 +117,6 @@ pub fn spinner_report(scores: &SpinnerScores, model: &ModelName) -> Option<Vec<B
 const INTRO: &str = "A wheel, a dial or a slip of paper shows a number; then a share of a hundred is asked for. Every answer from 0 % to 100 % is scored by its probability, under a low and under a high number. The expected answer is the mean of the answers when their probabilities are made to add up to 1; its shift, divided by the distance of the two numbers, is the plain anchoring view: 0 = the number changed nothing, 1 = the answer moved as far as the number. The design and the composite score ABSS follow \"Anchors in the Machine\" (arXiv 2511.05766), with wording of our own.";
 
 const OBSERVATIONS: &str = "The p values compare the scores of the same answers after two prompts. Answers to one prompt are no independent observations, so these p values, and the weights made of them, describe how regular a shift is, not how certain. Probability held is what all the answers have together: where it is small (▲ below 1 %), they are not what the model would say. An answer is merged if its first token begins within the prompt; its probability is then taken from that token on.";
-
-fn heading(level: usize, text: &str) -> Block {
-    Block::Heading {
-        level,
-        text: text.to_owned(),
-    }
-}
-
-fn text(text: &str) -> Block {
-    Block::Text {
-        text: text.to_owned(),
-    }
-}
-
-fn row(texts: impl IntoIterator<Item = String>) -> Vec<Entry> {
-    texts.into_iter().map(Entry::from).collect()
-}
 
 /// The share that answers hold, with a mark where it is small.
 pub(super) fn held(mass: f64) -> String {
