@@ -98,6 +98,7 @@ impl Attempt<'_> {
             dropped: self.dropped.iter().map(ToString::to_string).collect(),
         };
         let mut record = Record::sent(spot, self.prompt, sent, started.time.clone());
+        record.judging.clone_from(&job.judging);
         record.clock.queued_ms = millis(started.queued);
         record.clock.waited_ms = millis(started.waited);
         record

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::bank::Subject;
 use crate::domain::{
-    Condition, Conversation, KeyBase, Parameter, Prompt, SampleKey, Sampling, Scoring, ScoringMode,
-    Status,
+    Condition, Conversation, Judging, KeyBase, Parameter, Prompt, SampleKey, Sampling, Scoring,
+    ScoringMode, Status,
 };
 use crate::model::{Dialect, Model};
 use crate::store::Record;
@@ -83,6 +83,8 @@ pub struct Job {
     pub sampling: Sampling,
     /// The answers to be scored in place of a reply, if the task gives any.
     pub scoring: Option<Arc<Scoring>>,
+    /// What its line says of a judge.
+    pub judging: Option<Arc<Judging>>,
     /// The conversation with stand-ins for replies not known yet.
     pub outline: Prompt,
     /// Replies of earlier turns that are stored.
@@ -314,13 +316,11 @@ pub fn plan(wanted: &Wanted<'_>, stored: &Stored) -> Result<Plan, PlanError> {
     let mut plan = Plan::default();
     let mut seen = HashSet::new();
     for (place, item) in wanted.items.iter().enumerate() {
+        let wording = wording(wanted, item)?;
         for condition in &wanted.task.conditions {
-            if let Subject::Case(case) = item
-                && !case.asks_under(*condition)
-            {
+            if !item.asks_under(*condition) {
                 continue;
             }
-            let turns = u32::try_from(wanted.task.turns(*condition)).unwrap_or(u32::MAX);
             let scoring = wanted
                 .task
                 .scoring(item.borrowed(), wanted.mode)
@@ -328,21 +328,30 @@ pub fn plan(wanted: &Wanted<'_>, stored: &Stored) -> Result<Plan, PlanError> {
             let mut form = form_of(wanted.model);
             // What is scored follows the start of a reply, whether the model is known to take one or not.
             form.prefill |= scoring.is_some();
-            let outline = wanted.task.outline(item, *condition, form)?;
-            let outline = Prompt::from(outline);
-            // Epochs mostly share their settings, and so most of the work of a key.
-            let mut base: Option<(Sampling, KeyBase)> = None;
             // Scores do not change from one time to the next.
             let epochs = if scoring.is_some() { 1 } else { wanted.epochs };
-            for epoch in 1..=epochs {
-                let pair = wanted.before + place * wanted.epochs as usize + epoch as usize - 1;
+            let mut prompts = Prompts {
+                wanted,
+                item,
+                condition: *condition,
+                form,
+                known: None,
+            };
+            // Epochs mostly share their settings, and so most of the work of a key.
+            let mut base: Option<(Arc<str>, Sampling, KeyBase)> = None;
+            for epoch in 1..=wanted.task.trials(*condition, epochs) {
+                let (item, outline) = prompts.of(epoch)?;
+                let pair = wanted.before + place * epochs as usize;
+                let pair = pair + (epoch - 1) as usize % epochs as usize;
                 // Nothing is sampled where answers are scored.
-                let mut sampling = match scoring {
+                let sampling = match scoring {
                     Some(_) => Sampling::default(),
                     None => sampling_of(wanted.model, wanted.task, &outline, epoch),
                 };
                 let key = match &base {
-                    Some((same, base)) if *same == sampling => base.key(epoch),
+                    Some((hash, same, base)) if *hash == outline.hash && *same == sampling => {
+                        base.key(epoch)
+                    }
                     _ => {
                         let id = &wanted.model.model_id;
                         let new = match &scoring {
@@ -350,7 +359,7 @@ pub fn plan(wanted: &Wanted<'_>, stored: &Stored) -> Result<Plan, PlanError> {
                             None => KeyBase::new(id, &sampling, &outline),
                         };
                         let key = new.key(epoch);
-                        base = Some((sampling.clone(), new));
+                        base = Some((Arc::clone(&outline.hash), sampling.clone(), new));
                         key
                     }
                 };
@@ -361,43 +370,92 @@ pub fn plan(wanted: &Wanted<'_>, stored: &Stored) -> Result<Plan, PlanError> {
                 if wanted.shard.is_some_and(|shard| !shard.holds(pair)) {
                     continue;
                 }
-                let stored_turn = |turn| stored.turns.get(&(key.clone(), turn));
-                let replies: Vec<String> = (1..=turns)
-                    .map_while(|turn| stored_turn(turn)?.answer.clone())
-                    .take_while(|(status, _)| !wanted.again.contains(status))
-                    .map(|(_, text)| text)
-                    .collect();
-                if replies.len() == turns as usize {
-                    plan.answered += 1;
-                    continue;
-                }
-                let turn = u32::try_from(replies.len() + 1).unwrap_or(u32::MAX);
-                if stored.batched.contains(&(key.clone(), turn)) {
-                    plan.batched += 1;
-                    continue;
-                }
-                let open = stored_turn(turn).cloned().unwrap_or_default();
-                if open.cut_at > 0 && wanted.again.contains(&Status::Truncated) {
-                    // The same sample with more room; what was sent stands in its line.
-                    let larger = open.cut_at.saturating_mul(LARGER);
-                    sampling.max_output_tokens = sampling.max_output_tokens.max(Some(larger));
-                }
-                plan.jobs.push(Job {
-                    task: Arc::clone(wanted.task),
-                    item: item.clone(),
-                    condition: *condition,
-                    epoch,
-                    key,
-                    sampling,
-                    scoring: scoring.clone(),
-                    outline: outline.clone(),
-                    replies,
-                    attempts: open.attempts,
-                });
+                let judging = wanted
+                    .task
+                    .judging(item.borrowed(), *condition, wording.clone());
+                plan.add(
+                    Job {
+                        task: Arc::clone(wanted.task),
+                        item,
+                        condition: *condition,
+                        epoch,
+                        key,
+                        sampling,
+                        scoring: scoring.clone(),
+                        judging: judging.map(Arc::new),
+                        outline,
+                        replies: Vec::new(),
+                        attempts: 0,
+                    },
+                    wanted,
+                    stored,
+                );
             }
         }
     }
     Ok(plan)
+}
+
+/// The wording of what is judged, as its lines name it.
+fn wording(wanted: &Wanted<'_>, item: &Subject) -> Result<Option<Arc<str>>, PlanError> {
+    match item {
+        Subject::Judged(judged) => Ok(wanted.task.wording(judged, Form::default())?),
+        _ => Ok(None),
+    }
+}
+
+/// The prompts of an item under a condition, rendered once where all trials have the same.
+struct Prompts<'a> {
+    wanted: &'a Wanted<'a>,
+    item: &'a Subject,
+    condition: Condition,
+    form: Form,
+    known: Option<Prompt>,
+}
+
+impl Prompts<'_> {
+    fn of(&mut self, epoch: u32) -> Result<(Subject, Prompt), PlanError> {
+        let task = self.wanted.task;
+        let item = task.at_trial(self.item, epoch);
+        if let Some(known) = &self.known {
+            return Ok((item, known.clone()));
+        }
+        let outline = Prompt::from(task.outline(&item, self.condition, self.form)?);
+        if !self.condition.is_drawn(task.suite) {
+            self.known = Some(outline.clone());
+        }
+        Ok((item, outline))
+    }
+}
+
+impl Plan {
+    /// Adds a job with what is stored of it, unless it is answered or sits in a batch.
+    fn add(&mut self, mut job: Job, wanted: &Wanted<'_>, stored: &Stored) {
+        let turns = u32::try_from(job.asks()).unwrap_or(u32::MAX);
+        let stored_turn = |turn| stored.turns.get(&(job.key.clone(), turn));
+        job.replies = (1..=turns)
+            .map_while(|turn| stored_turn(turn)?.answer.clone())
+            .take_while(|(status, _)| !wanted.again.contains(status))
+            .map(|(_, text)| text)
+            .collect();
+        if job.is_complete() {
+            self.answered += 1;
+            return;
+        }
+        let turn = job.turn();
+        if stored.batched.contains(&(job.key.clone(), turn)) {
+            self.batched += 1;
+            return;
+        }
+        let open = stored_turn(turn).cloned().unwrap_or_default();
+        if open.cut_at > 0 && wanted.again.contains(&Status::Truncated) {
+            // The same sample with more room; what was sent stands in its line.
+            let larger = open.cut_at.saturating_mul(LARGER);
+            job.sampling.max_output_tokens = job.sampling.max_output_tokens.max(Some(larger));
+        }
+        job.attempts = open.attempts;
+        self.jobs.push(job);
+    }
 }
 
 #[cfg(test)]

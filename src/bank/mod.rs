@@ -6,6 +6,7 @@
 
 pub mod cases;
 mod item;
+pub mod judge;
 mod load;
 mod source;
 pub mod stimuli;

@@ -2,10 +2,11 @@ use std::sync::Arc;
 
 use super::Item;
 use super::cases::Case;
+use super::judge::Judged;
 use super::stimuli::Excerpt;
 use crate::domain::{Condition, ItemId, Tier};
 
-/// What a task asks about: a question of a bank, a case, or a stimulus.
+/// What a task asks about: a question of a bank, a case, a stimulus, or what is to be judged.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Subject {
     /// A question.
@@ -14,6 +15,8 @@ pub enum Subject {
     Case(Arc<Case>),
     /// A stimulus, or a part of one.
     Excerpt(Arc<Excerpt>),
+    /// A text or a message to be judged.
+    Judged(Arc<Judged>),
 }
 
 /// A [`Subject`] that somebody else holds.
@@ -25,6 +28,8 @@ pub enum SubjectRef<'a> {
     Case(&'a Case),
     /// A stimulus, or a part of one.
     Excerpt(&'a Excerpt),
+    /// A text or a message to be judged.
+    Judged(&'a Judged),
 }
 
 impl Subject {
@@ -35,6 +40,7 @@ impl Subject {
             Self::Question(item) => SubjectRef::Question(item),
             Self::Case(case) => SubjectRef::Case(case),
             Self::Excerpt(excerpt) => SubjectRef::Excerpt(excerpt),
+            Self::Judged(judged) => SubjectRef::Judged(judged),
         }
     }
 
@@ -49,7 +55,7 @@ impl Subject {
     pub fn tier(&self) -> Option<Tier> {
         match self {
             Self::Question(item) => Some(item.tier),
-            Self::Case(_) | Self::Excerpt(_) => None,
+            Self::Case(_) | Self::Excerpt(_) | Self::Judged(_) => None,
         }
     }
 
@@ -60,6 +66,17 @@ impl Subject {
             Self::Question(item) => item.anchor(condition).map(f64::from),
             Self::Case(case) => case.anchor(condition),
             Self::Excerpt(excerpt) => excerpt.anchor(condition).map(|anchor| anchor.value),
+            Self::Judged(judged) => judged.anchor(condition),
+        }
+    }
+
+    /// Whether it is asked under a condition.
+    #[must_use]
+    pub fn asks_under(&self, condition: Condition) -> bool {
+        match self {
+            Self::Question(_) | Self::Excerpt(_) => true,
+            Self::Case(case) => case.asks_under(condition),
+            Self::Judged(judged) => judged.asks_under(condition),
         }
     }
 }
@@ -72,6 +89,7 @@ impl<'a> SubjectRef<'a> {
             Self::Question(item) => &item.id,
             Self::Case(case) => &case.id,
             Self::Excerpt(excerpt) => &excerpt.id,
+            Self::Judged(judged) => judged.id(),
         }
     }
 }
@@ -91,6 +109,12 @@ impl<'a> From<&'a Case> for SubjectRef<'a> {
 impl<'a> From<&'a Excerpt> for SubjectRef<'a> {
     fn from(excerpt: &'a Excerpt) -> Self {
         Self::Excerpt(excerpt)
+    }
+}
+
+impl<'a> From<&'a Judged> for SubjectRef<'a> {
+    fn from(judged: &'a Judged) -> Self {
+        Self::Judged(judged)
     }
 }
 

@@ -1,9 +1,11 @@
 use serde::{Deserialize, Serialize};
 
+use super::Suite;
+
 /// What stands beside a question, and on which side of the truth it lies.
 ///
-/// The first three belong to the wheel, the others to suites of cases, where a number comes along in some channel with
-/// more or less right to be heard.
+/// The first three belong to the wheel, the last ones to judges; the others belong to suites of cases, where a number comes
+/// along in some channel with more or less right to be heard.
 #[derive(
     Debug,
     Clone,
@@ -30,7 +32,8 @@ pub enum Condition {
     Low,
     /// The high anchor of the item.
     High,
-    /// A case as it is, asked in one turn.
+    /// A case as it is, asked in one turn. Of a judged text: the block of [`Condition::C2`], with a number that says nothing
+    /// of the text.
     Control,
     /// A case asked in two turns without a number in the first.
     ControlTwostage,
@@ -62,6 +65,12 @@ pub enum Condition {
     NeutralLow,
     /// A high number without a word on what it is.
     NeutralHigh,
+    /// A text to be judged as it is.
+    C0,
+    /// A text that is said to be a revision.
+    C1,
+    /// A text with the number of its attempt and an earlier verdict.
+    C2,
 }
 
 /// How much right the anchor of a case has to be heard.
@@ -125,7 +134,14 @@ impl Condition {
     pub fn anchored(self) -> Option<(Relevance, Side)> {
         use Relevance::{Authority, Irrelevant, Mild, Neutral, Placebo, Plausible, Strong};
         Some(match self {
-            Self::Unanchored | Self::Low | Self::High | Self::Control | Self::ControlTwostage => {
+            Self::Unanchored
+            | Self::Low
+            | Self::High
+            | Self::Control
+            | Self::ControlTwostage
+            | Self::C0
+            | Self::C1
+            | Self::C2 => {
                 return None;
             }
             Self::IrrelevantLow => (Irrelevant, Side::Low),
@@ -155,10 +171,23 @@ impl Condition {
         }
     }
 
-    /// Whether it belongs to suites of cases.
+    /// Whether a suite asks under it.
     #[must_use]
-    pub fn is_of_cases(self) -> bool {
-        !matches!(self, Self::Unanchored | Self::Low | Self::High)
+    pub fn is_of(self, suite: Suite) -> bool {
+        match self {
+            Self::Unanchored | Self::Low | Self::High => {
+                matches!(suite, Suite::Wheel | Suite::Spinner)
+            }
+            Self::C0 | Self::C1 | Self::C2 => suite == Suite::Judge,
+            Self::Control => matches!(suite, Suite::Judge | Suite::Anchorbench),
+            _ => suite == Suite::Anchorbench,
+        }
+    }
+
+    /// Whether a judge is shown numbers that are drawn for each trial.
+    #[must_use]
+    pub fn is_drawn(self, suite: Suite) -> bool {
+        suite == Suite::Judge && matches!(self, Self::C2 | Self::Control)
     }
 
     /// The condition with an anchor of this relevance and side.

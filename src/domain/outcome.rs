@@ -36,6 +36,14 @@ pub enum NoValue {
     NotFinite,
     /// A number below or above the scale that was asked for.
     OffScale,
+    /// No JSON object where one was asked for.
+    NoObject,
+    /// A JSON object without the field that was asked for.
+    NoField,
+    /// The field holds something that is no finite number.
+    NotNumeric,
+    /// A label outside the set.
+    UnknownLabel,
 }
 
 /// The rule that read a reply, or found that it cannot be read.

@@ -23,4 +23,6 @@ pub enum Suite {
     Anchorbench,
     /// Stimuli that differ in one number, and the probabilities of given answers.
     Spinner,
+    /// Judges that may see an earlier verdict beside the text.
+    Judge,
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Condition, Conversation, ErrorClass, Finish, ItemId, ModelName, Prompt, SampleKey, Sampling,
-    Scored, Served, Status, TaskName, Tier, TokenCounts, Usd,
+    Condition, Conversation, Digits, ErrorClass, Finish, ItemId, Judging, ModelName, Prompt,
+    SampleKey, Sampling, Scored, Served, Status, TaskName, Tier, TokenCounts, Usd,
 };
 
 /// Version of the line format that this program writes, and the newest it reads.
@@ -71,6 +71,12 @@ pub struct Record {
     /// What the model makes of given answers, where these were scored in place of a reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scored: Option<Scored>,
+    /// What a judge was asked, beyond item and condition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judging: Option<Arc<Judging>>,
+    /// How probable each digit was where a score begins, of calls that were made elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digits: Option<Digits>,
     /// Id of the batch that the reply came with; null for a call of its own.
     #[serde(default)]
     pub batch: Option<String>,
@@ -196,6 +202,8 @@ impl Record {
             usage_mismatch: false,
             served: Served::default(),
             scored: None,
+            judging: None,
+            digits: None,
             batch: None,
             cost_usd: Cost::default(),
             request_id: None,

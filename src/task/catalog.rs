@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use super::{Task, Tasks};
 use crate::bank::cases::{Case, Cases};
+use crate::bank::judge::{Judged, Matters};
 use crate::bank::stimuli::Stimuli;
 use crate::bank::{Bank, Subject};
 use crate::domain::{ItemId, Suite, TaskName};
@@ -17,6 +18,8 @@ pub struct Catalog {
     pub cases: Cases,
     /// Stimuli.
     pub stimuli: Stimuli,
+    /// Texts and messages to be judged.
+    pub matters: Matters,
 }
 
 impl Catalog {
@@ -37,7 +40,19 @@ impl Catalog {
                 let excerpt = self.stimuli.excerpt(item)?;
                 Some(Subject::Excerpt(Arc::new(excerpt)))
             }
+            Suite::Judge => {
+                let mut judged = self.judged(task).iter();
+                let judged = judged.find(|judged| judged.id() == item)?;
+                Some(Subject::Judged(Arc::clone(judged)))
+            }
         }
+    }
+
+    /// What a task for judges asks about.
+    #[must_use]
+    pub fn judged(&self, task: &Task) -> &[Arc<Judged>] {
+        let trials = task.judges.as_ref();
+        trials.map_or(&[], |trials| self.matters.of(trials))
     }
 
     /// A case of a task.

@@ -1,15 +1,17 @@
 //! Checks of prompts before anything is asked.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use strum::IntoEnumIterator;
 
 use super::{Form, RenderError, Task};
 use crate::bank::cases::{Case, Difficulty, ExtraKind, Wording};
+use crate::bank::judge::{self, Matters};
 use crate::bank::stimuli::{Anchor, Excerpt, Stimulus};
 use crate::bank::{Item, Provenance, Subject, derive_anchors};
 use crate::domain::{Coalition, Conversation, Message, Positive, Side, Suite, Tier};
+use crate::yaml::{Document, Faults};
 
 /// Renders all prompts of a task and looks them through: no two alike, and the anchor in every prompt that has one, except
 /// where solved cases lie around it. Gives what is wrong, if anything is.
@@ -76,6 +78,10 @@ pub(super) fn check_rendering(task: &Task, wording: &Wording, mut fault: impl Fn
             vec![Subject::Excerpt(Arc::new(stand_in_excerpt()))],
             "templates may use scene, comparative, absolute and anchor",
         ),
+        None if task.judges.is_some() => (
+            stand_ins_judged(task),
+            "templates may use system, assignment, answer, category, rubric, scale.from, scale.to, threshold, bands, text, labels, guide, condition, strategy, the names under `with`, and under c2 and control attempt and prior",
+        ),
         None => (
             vec![Subject::Question(Arc::new(stand_in()))],
             "templates may use question, unit, replies, and with an anchor anchor.grouped, anchor.plain and anchor.phrase",
@@ -123,6 +129,14 @@ pub(super) fn check_rendering(task: &Task, wording: &Wording, mut fault: impl Fn
                 }
             }
         }
+        if task.judges.is_some() && rendered.values().collect::<HashSet<_>>().len() < rendered.len()
+        {
+            fault(
+                "two conditions have the same prompt".to_owned(),
+                "let c1 say that it is a revision, and put {{ attempt }} and {{ prior }} under c2 and control",
+            );
+            return;
+        }
         for (low, prompt) in &rendered {
             let high = rendered.iter().find(|(high, _)| {
                 low.side() == Some(Side::Low)
@@ -152,6 +166,25 @@ fn stand_in() -> Item {
         anchors: derive_anchors(reference).expect("anchors of a small number"),
         provenance: Provenance::default(),
     }
+}
+
+/// The first text or message that is built in, in its first trial.
+fn stand_ins_judged(task: &Task) -> Vec<Subject> {
+    let [rubric, texts, messages] = judge::built_in();
+    let read = || -> Result<Matters, Faults> {
+        let rubric = judge::load_rubric(&Document::parse(rubric.0, rubric.1)?, None)?;
+        let rubric = Arc::new(rubric);
+        let own = |(name, text)| judge::load_texts(&Document::parse(name, text)?, &rubric);
+        Ok(Matters {
+            texts: own(texts)?.texts.unwrap_or_default(),
+            messages: own(messages)?.messages.unwrap_or_default(),
+        })
+    };
+    let matters = read().expect("what is built in is whole");
+    let trials = task.judges.as_ref().expect("it is a task for judges");
+    let first = matters.of(trials).iter().take(1);
+    let subjects = first.map(|judged| Subject::Judged(Arc::clone(judged)));
+    subjects.map(|subject| task.at_trial(&subject, 1)).collect()
 }
 
 fn stand_in_excerpt() -> Excerpt {

@@ -3,11 +3,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use strum::{IntoEnumIterator, VariantNames};
 
 use super::check::check_rendering;
+use super::judging::read_judges;
 use super::render::environment;
 use super::steps::read_steps;
 use super::targets::{GRID, Targets, read_targets};
-use super::{Part, Prescribed, Step, Task, TaskFile, Tasks};
+use super::{Prescribed, Step, Task, TaskFile, Tasks};
 use crate::bank::cases::{ExtraKind, RATINGS, Spec, Wording, half_even};
+use crate::bank::judge::Anchors;
 use crate::domain::{Condition, Relevance, Role, Side, Suite, TaskName};
 use crate::yaml::{Document, Faults, Fields, Node, Place, Value};
 
@@ -123,7 +125,7 @@ fn merge(base: &Node, over: &Node) -> Node {
         match entries.iter_mut().find(|(known, ..)| known == name) {
             Some(known) => {
                 known.1 = *at;
-                known.2 = if name == "with" || name == "cases" {
+                known.2 = if matches!(name.as_str(), "with" | "cases" | "judges") {
                     merge(&known.2, node)
                 } else {
                     node.clone()
@@ -187,6 +189,7 @@ fn read_task(
         top_p: fields.number("top_p").map(|(value, _)| value),
     });
     let cases = read_cases(&mut root, suite);
+    let judges = read_judges(&mut root, suite);
     let targets = read_targets(&mut root);
     let own = read_own(&mut root);
     let with = read_with(&mut root);
@@ -204,6 +207,7 @@ fn read_task(
         reasons,
         one_line,
         cases,
+        judges,
         epochs,
         sampling: sampling.unwrap_or_default(),
         targets,
@@ -217,17 +221,18 @@ fn read_task(
     }
     read_steps(&mut root, nodes, &mut task);
     for condition in &task.conditions {
+        let wanted = task.wanted();
         let estimates = task
             .asks(*condition)
-            .filter(|reads| reads.contains(&Part::Estimate))
+            .filter(|reads| reads.contains(&wanted))
             .count();
         let last = task.steps_of(*condition, false).last();
         if estimates != 1 || !matches!(last, Some(Step::Ask { .. })) {
             root.fault(
                 "messages",
                 at,
-                "exactly one ask must be read for the estimate, and the last entry must be an ask",
-                "end the messages with `- ask: [estimate]`",
+                format!("exactly one ask must be read for the {wanted}, and the last entry must be an ask"),
+                format!("end the messages with `- ask: [{wanted}]`"),
             );
             break;
         }
@@ -252,6 +257,18 @@ fn check_targets(root: &mut Fields<'_, '_>, task: &Task, at: Place) {
             "targets",
             at,
             "a grid lies around the anchors of a question",
+            "give the answers as a list, or by from and to",
+        );
+    }
+    let of_messages = task
+        .judges
+        .as_ref()
+        .is_some_and(|trials| trials.anchors == Anchors::Label);
+    if task.targets == Some(Targets::Labels) && !of_messages {
+        root.fault(
+            "targets",
+            at,
+            "labels are for messages to be judged",
             "give the answers as a list, or by from and to",
         );
     }
@@ -439,7 +456,7 @@ fn read_conditions(root: &mut Fields<'_, '_>, suite: Suite) -> Vec<Condition> {
     let mut conditions = Vec::new();
     let mut all_known = true;
     let words: Vec<&'static str> = Condition::iter()
-        .filter(|condition| condition.is_of_cases() == (suite == Suite::Anchorbench))
+        .filter(|condition| condition.is_of(suite))
         .map(Into::into)
         .collect();
     for scalar in &scalars {

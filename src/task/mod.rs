@@ -6,6 +6,7 @@
 
 mod catalog;
 mod check;
+mod judging;
 mod load;
 mod names;
 mod published;
@@ -25,6 +26,7 @@ pub use targets::{Grid, Targets};
 use std::collections::BTreeMap;
 
 use crate::bank::cases::Spec;
+use crate::bank::judge::Trials;
 use crate::domain::{Condition, Role, Suite, TaskName};
 
 /// One task, ready to render.
@@ -52,6 +54,8 @@ pub struct Task {
     pub one_line: bool,
     /// The cases it asks about; `None` if it asks about something else.
     pub cases: Option<Spec>,
+    /// How the trials of a judge are drawn; `None` if it is no task for judges.
+    pub judges: Option<Trials>,
     /// Repetitions of each prompt unless the command asks for more.
     pub epochs: u32,
     /// Sampling that the task prescribes in place of the model's.
@@ -123,6 +127,8 @@ pub enum Part {
     Anchor,
     /// A number that the model is asked to look at once more.
     Draft,
+    /// A JSON object with a score or a label.
+    Verdict,
 }
 
 impl Task {
@@ -176,6 +182,16 @@ impl Task {
             .asks(condition)
             .position(|reads| reads.contains(&part))?;
         u32::try_from(place + 1).ok()
+    }
+
+    /// What the last reply is read for.
+    #[must_use]
+    pub fn wanted(&self) -> Part {
+        if self.suite == Suite::Judge {
+            Part::Verdict
+        } else {
+            Part::Estimate
+        }
     }
 
     /// Whether low and high anchors are compared, so that the cell has an index.

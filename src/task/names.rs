@@ -7,6 +7,7 @@ use strum::IntoEnumIterator;
 
 use super::Task;
 use crate::bank::cases::{Case, Content, Demonstration, Domain, Draw, Extra, RATINGS, Warmup};
+use crate::bank::judge::{Judged, Matter, Prior};
 use crate::bank::stimuli::Excerpt;
 use crate::bank::{Item, SubjectRef};
 use crate::domain::{Condition, Field, Side, grouped, plain};
@@ -24,6 +25,7 @@ impl Task {
             SubjectRef::Question(item) => of_question(item, condition),
             SubjectRef::Case(case) => self.of_case(case, condition),
             SubjectRef::Excerpt(excerpt) => of_excerpt(excerpt, condition),
+            SubjectRef::Judged(judged) => of_judged(judged),
         };
         let common = self.common(condition, tools);
         merge_maps([context! { replies => replies.to_vec() }, names, common])
@@ -39,6 +41,7 @@ impl Task {
             relevance => anchored.map(|(relevance, _)| relevance.to_string()),
             side => anchored.map(|(_, side)| side.to_string()),
             tools => tools,
+            strategy => self.judges.as_ref().map(|judges| judges.strategy.to_string()),
             ..with
         }
     }
@@ -98,6 +101,42 @@ fn of_excerpt(excerpt: &Excerpt, condition: Condition) -> Value {
         (name, excerpt.text(field, condition))
     });
     Value::from_pairs(fields)
+}
+
+fn of_judged(judged: &Judged) -> Value {
+    let rubric = &judged.rubric;
+    let names = match &*judged.matter {
+        Matter::Text(text) => context! {
+            assignment => text.assignment.as_str(),
+            answer => text.answer.as_str(),
+            category => &*text.category,
+            rubric => rubric.of(&text.category),
+            scale => context! { from => plain(rubric.scale.from), to => plain(rubric.scale.to) },
+            threshold => plain(rubric.threshold),
+            bands => rubric.bands.as_str(),
+            system => rubric.system.as_str(),
+        },
+        Matter::Message(message) => {
+            let labels = rubric.labelling.labels.iter();
+            let labels: Vec<Value> = labels
+                .map(|(name, meaning)| context! { name => &**name, meaning => meaning.as_str() })
+                .collect();
+            context! {
+                text => message.text.as_str(),
+                labels => labels,
+                guide => rubric.labelling.guide.as_str(),
+                system => rubric.labelling.system.as_str(),
+            }
+        }
+    };
+    let Some(trial) = &judged.trial else {
+        return names;
+    };
+    let prior = match &trial.prior {
+        Prior::Score { text, .. } => text,
+        Prior::Label(label) => &**label,
+    };
+    context! { attempt => trial.attempt, prior => prior, ..names }
 }
 
 fn of_draw(

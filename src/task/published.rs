@@ -51,6 +51,7 @@ pub fn published_task(name: &TaskName, set: &PublishedSet, known: Option<&Task>)
         reasons: false,
         one_line: false,
         cases: None,
+        judges: None,
         epochs: 1,
         targets: None,
         sampling: Prescribed::default(),
@@ -78,7 +79,11 @@ fn of_stages() -> minijinja::Environment<'static> {
 /// Our task and condition for a suite and condition in the words of the published files; `None` if there is none.
 #[must_use]
 pub fn published_name(suite: &str, condition: &str) -> Option<(TaskName, Condition)> {
-    let plain = |name: &str| name.parse().ok().filter(|c: &Condition| c.is_of_cases());
+    let plain = |name: &str| {
+        name.parse()
+            .ok()
+            .filter(|c: &Condition| c.is_of(Suite::Anchorbench))
+    };
     let pair = |task: &str, condition: &str| Some((task.into(), plain(condition)?));
     match suite {
         "icl_dist" => pair("icl-dist", condition),

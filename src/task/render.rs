@@ -80,7 +80,7 @@ impl Task {
                 }
                 Step::Ask { reads } => {
                     let number = reads.iter().any(|part| match part {
-                        Part::Estimate => !self.reasons,
+                        Part::Estimate | Part::Verdict => !self.reasons,
                         Part::Anchor | Part::Draft => true,
                         Part::Comparison => false,
                     });

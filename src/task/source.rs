@@ -39,6 +39,8 @@ pub fn built_in() -> Vec<TaskFile> {
         ("rag.yaml", include_str!("../../tasks/rag.yaml")),
         ("tool.yaml", include_str!("../../tasks/tool.yaml")),
         ("spinner.yaml", include_str!("../../tasks/spinner.yaml")),
+        ("judge.yaml", include_str!("../../tasks/judge.yaml")),
+        ("labels.yaml", include_str!("../../tasks/labels.yaml")),
     ]
     .map(|(name, text)| TaskFile {
         name: format!("tasks/{name} (built in)"),

@@ -16,6 +16,8 @@ pub enum Targets {
     Fixed(Arc<[Arc<str>]>),
     /// Numbers around the anchors of each question.
     Grid(Grid),
+    /// The labels of a message, in quotes.
+    Labels,
 }
 
 /// Numbers with two significant digits at equal ratios, from below the low anchor to above the high one.
@@ -43,7 +45,12 @@ impl Task {
         let targets = match (self.targets.as_ref()?, subject) {
             (Targets::Fixed(targets), _) => Arc::clone(targets),
             (Targets::Grid(grid), SubjectRef::Question(item)) => grid.around(item),
-            (Targets::Grid(_), SubjectRef::Case(_) | SubjectRef::Excerpt(_)) => return None,
+            (Targets::Labels, SubjectRef::Judged(judged)) => {
+                let labels = judged.rubric.labelling.labels.iter();
+                let quoted = labels.map(|(name, _)| format!("\"{name}\"").into());
+                quoted.collect()
+            }
+            (Targets::Grid(_) | Targets::Labels, _) => return None,
         };
         Some(Scoring { mode, targets })
     }
@@ -70,7 +77,15 @@ impl Grid {
 
 /// `[yes, no]`, `{from: 0, to: 100, text: "{n}%"}` or `{grid: 61, reach: 4, end: "."}`.
 pub(super) fn read_targets(root: &mut Fields<'_, '_>) -> Option<Targets> {
-    const MEND: &str = "write a list of answers, {from: 0, to: 100, text: \"{n}%\"}, or {grid: 61} around the anchors of a question";
+    const MEND: &str = "write a list of answers, {from: 0, to: 100, text: \"{n}%\"}, {grid: 61} around the anchors of a question, or labels";
+    if let Some(Node {
+        value: Value::Text { text, .. },
+        ..
+    }) = root.node("targets")
+        && text == "labels"
+    {
+        return Some(Targets::Labels);
+    }
     let is_list = matches!(
         root.node("targets"),
         Some(Node {
