@@ -7,6 +7,7 @@
 mod anchorbench;
 mod comparison;
 mod cursor;
+mod digits;
 mod label;
 mod number;
 mod on_scale;
@@ -15,12 +16,15 @@ mod rules;
 mod scale;
 mod unit;
 mod value;
+mod verdict;
 mod visible;
 mod words;
 
 pub use anchorbench::{Said, read_as_anchorbench};
+pub use digits::digits_of_body;
 pub use on_scale::read_on_scale;
 pub use rules::Rules;
+pub use verdict::read_verdict;
 
 use comparison::{compared_numbers, is_compared, read_comparison};
 use cursor::Cursor;

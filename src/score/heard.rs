@@ -5,11 +5,12 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use super::implied::reading;
+use super::judge::{digits_of, likeliest};
 use crate::domain::{
-    Condition, Conversation, ErrorClass, ItemId, ModelName, Reading, SampleKey, Scored,
-    ScoringMode, Slot, Status, Suite, TaskName, TokenCounts,
+    Condition, Conversation, Digits, ErrorClass, ItemId, Judging, ModelName, Reading, SampleKey,
+    Scored, ScoringMode, Slot, Status, Suite, TaskName, TokenCounts, Verdict,
 };
-use crate::parse::{Question, Rules, read_reply};
+use crate::parse::{Question, Rules, digits_of_body, read_reply, read_verdict};
 use crate::store::{Cost, Record, Sent};
 use crate::task::{Catalog, Part, Task};
 
@@ -36,6 +37,9 @@ pub struct Heard {
     /// Kept only where a later ask of the task may repeat it.
     pub text: Option<Arc<str>>,
     pub scored: Option<Arc<Scored>>,
+    pub judging: Option<Arc<Judging>>,
+    /// Natural logarithms of the probabilities of the digits where a score begins, as far as the reply tells them.
+    pub digits: Option<Arc<Digits>>,
     pub returned_model: Option<Arc<str>>,
     pub tokens: TokenCounts,
     pub batch: Option<Arc<str>>,
@@ -45,6 +49,8 @@ pub struct Heard {
     pub started: Arc<str>,
     /// How the reply was read, if there was one and its task and question are known.
     pub reading: Option<Reading>,
+    /// What a judge said, if it was asked and answered.
+    pub verdict: Option<Verdict>,
 }
 
 impl Heard {
@@ -55,6 +61,23 @@ impl Heard {
         let reading = task
             .filter(|_| record.status.is_answer())
             .and_then(|task| read(&record, task, catalog, rules));
+        let judging = record.judging.take();
+        let verdict = judging
+            .as_ref()
+            .filter(|_| record.status.is_answer())
+            .map(|judging| match &record.scored {
+                Some(scored) => likeliest(scored, &judging.standard),
+                None => read_verdict(&record.full_text(), &judging.standard),
+            });
+        let digits = judging.as_ref().and_then(|_| {
+            let scored = record.scored.as_ref().and_then(digits_of);
+            let of_body = || digits_of_body(record.body.as_deref()?);
+            record.digits.or(scored).or_else(of_body)
+        });
+        // Wordings of judges are told apart by what their lines say.
+        if judging.is_some() {
+            record.conversation = Arc::default();
+        }
         // Seeds may differ from sample to sample; that one was used is the setting.
         record.sent.sampling.seed = record.sent.sampling.seed.map(|_| 0);
         let repeated = task.is_some_and(|task| task.turns(record.condition) > 1);
@@ -74,6 +97,8 @@ impl Heard {
             error: record.error.map(|error| error.class),
             text: record.text.filter(|_| repeated).map(Arc::from),
             scored: record.scored.map(Arc::new),
+            judging,
+            digits: digits.map(Arc::new),
             returned_model: record.returned_model.map(Arc::from),
             tokens: record.tokens,
             batch: record.batch.map(Arc::from),
@@ -81,6 +106,7 @@ impl Heard {
             request_id: record.request_id.map(Arc::from),
             started: record.clock.started.into(),
             reading,
+            verdict,
         }
     }
 
@@ -125,9 +151,10 @@ pub struct Pool {
     texts: HashSet<Arc<str>>,
     conversations: HashSet<Arc<Conversation>>,
     sent: Vec<Arc<Sent>>,
+    judging: Vec<Arc<Judging>>,
 }
 
-/// Settings that are looked through for equal ones.
+/// Values that are looked through for equal ones.
 const RECENT: usize = 64;
 
 impl Pool {
@@ -143,14 +170,19 @@ impl Pool {
         {
             shared(&mut self.texts, text);
         }
-        let recent = self.sent.len().saturating_sub(RECENT);
-        match self.sent[recent..]
-            .iter()
-            .find(|known| **known == line.sent)
-        {
-            Some(known) => line.sent = Arc::clone(known),
-            None => self.sent.push(Arc::clone(&line.sent)),
+        recent(&mut self.sent, &mut line.sent);
+        if let Some(judging) = &mut line.judging {
+            recent(&mut self.judging, judging);
         }
+    }
+}
+
+/// Shares one of the values that were seen last, which need no hash.
+fn recent<T: PartialEq>(known: &mut Vec<Arc<T>>, value: &mut Arc<T>) {
+    let first = known.len().saturating_sub(RECENT);
+    match known[first..].iter().find(|known| *known == value) {
+        Some(same) => *value = Arc::clone(same),
+        None => known.push(Arc::clone(value)),
     }
 }
 
@@ -163,8 +195,8 @@ fn read(record: &Record, task: &Task, catalog: &Catalog, rules: Rules) -> Option
             .as_ref()
             .filter(|scored| scored.scoring.mode == ScoringMode::Exact)
             .map(reading),
-        // Answers are given there, and none is read.
-        Suite::Spinner => None,
+        // Answers are given there, and none is read; judges give verdicts.
+        Suite::Spinner | Suite::Judge => None,
         Suite::Wheel => {
             let item = catalog.bank.get(&record.item)?;
             let question = Question {

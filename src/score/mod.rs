@@ -8,6 +8,7 @@ pub mod contrast;
 pub mod heard;
 mod implied;
 pub mod index;
+pub mod judge;
 pub mod model;
 pub mod noise;
 mod people;

@@ -137,8 +137,8 @@ pub fn cells<'a>(
     let subject = |task: &Task, item: &ItemId| match task.suite {
         Suite::Wheel => questions.get(item).copied().map(SubjectRef::Question),
         Suite::Anchorbench => catalog.case(&task.name, item).map(SubjectRef::Case),
-        // Stimuli are put together by their prompts, not by slots.
-        Suite::Spinner => None,
+        // Stimuli are put together by their prompts, verdicts by temperatures too.
+        Suite::Spinner | Suite::Judge => None,
     };
     for line in heard {
         let record = line;
@@ -186,7 +186,7 @@ pub fn cells<'a>(
                     }
                     Some(SubjectRef::Case(case)) => case.anchor(slot.condition),
                     Some(SubjectRef::Question(item)) => item.anchor(slot.condition).map(f64::from),
-                    Some(SubjectRef::Excerpt(_)) | None => None,
+                    Some(SubjectRef::Excerpt(_) | SubjectRef::Judged(_)) | None => None,
                 };
                 keep_one_anchor(epochs, today);
             }
@@ -267,7 +267,7 @@ fn count<'a>(
     CellSample {
         tier: match subject {
             SubjectRef::Question(item) => Some(item.tier),
-            SubjectRef::Case(_) | SubjectRef::Excerpt(_) => None,
+            SubjectRef::Case(_) | SubjectRef::Excerpt(_) | SubjectRef::Judged(_) => None,
         },
         anchor: record.anchor.or(given),
         own_anchor: record.anchor.is_none() && given.is_some(),

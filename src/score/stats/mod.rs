@@ -3,6 +3,7 @@
 mod bootstrap;
 mod correction;
 mod draws;
+mod least_squares;
 pub(in crate::score) mod normal;
 mod numpy;
 mod paired;
@@ -11,6 +12,7 @@ mod predictive;
 mod published;
 mod ranks;
 mod ratios;
+mod stratified;
 mod wilcoxon;
 mod wilson;
 
@@ -20,12 +22,14 @@ pub use bootstrap::{
 };
 pub use correction::{benjamini_hochberg, holm};
 pub use draws::{SEED, draws_of, seed_words};
+pub use least_squares::{Line, Normal, line};
 pub use paired::{Test, deviation, paired_t, published_sign_flip, wilcoxon_pratt};
 pub use permutation::{random_signs, sign_flip, two_sample};
 pub use predictive::{Predictive, predictive};
 pub use published::published_bootstrap;
 pub use ranks::{Rank, ranks};
 pub use ratios::{Ratio, Ratios};
+pub use stratified::{Stratified, percentiles};
 pub use wilcoxon::wilcoxon;
 pub use wilson::wilson;
 
