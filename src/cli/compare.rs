@@ -131,10 +131,10 @@ fn cases(args: &Args) -> Result<Option<Vec<(String, CaseContrast)>>, CliError> {
         evidence.suite.suite = evidence.suite.suite.or(suite_of(first));
     }
     let named = args.task.first().and_then(|task| suite_of(task));
-    if evidence.suite.suite.or(named) == Some(Suite::Spinner) {
-        return Err(CliError::Usage(
-            "questions and cases are compared in pairs; models of the suite spinner stand side by side in `wheel score --suite spinner`".to_owned(),
-        ));
+    if let Some(suite @ (Suite::Spinner | Suite::Judge)) = evidence.suite.suite.or(named) {
+        return Err(CliError::Usage(format!(
+            "questions and cases are compared in pairs; models of the suite {suite} stand side by side in `wheel score --suite {suite}`"
+        )));
     }
     if evidence.suite.suite.or(named) != Some(Suite::Anchorbench) {
         return Ok(None);

@@ -10,6 +10,7 @@ use super::workspace::{QuestionArgs, StoreArgs, SuiteArgs, TaskArgs, choice, unk
 use super::{CliError, output};
 use crate::domain::{ModelName, SampleKey, Suite, TaskName};
 use crate::parse::Rules;
+use crate::score::judge::{Calls, JudgeScores, gather, score_judges};
 use crate::score::spinner::{SpinnerScores, score_spinner};
 use crate::score::{
     Baseline, CaseMethod, CaseScores, Cell, Clustering, Heard, Index, IntervalMethod, Method, Pool,
@@ -169,8 +170,10 @@ impl EvidenceArgs {
         let read = |record: Record| {
             let task = tasks.get(record.task.as_str());
             // Lines of other suites are other boards' evidence.
-            if let Some(task) = task.filter(|task| task.suite != suite) {
-                return Err(task.suite);
+            let of_judge = record.judging.as_ref().map(|_| Suite::Judge);
+            let other = of_judge.or(task.map(|task| task.suite));
+            if let Some(other) = other.filter(|other| *other != suite) {
+                return Err(other);
             }
             let said = Fingerprint::of(&record);
             let version = record.wheel.clone();
@@ -337,6 +340,50 @@ impl Evidence {
             .models
             .retain(|one| self.holds(&one.model, &one.task));
         Ok(scores)
+    }
+
+    /// Scores judges, and says what is left out.
+    pub(super) fn judge_scores(&self) -> Result<JudgeScores, CliError> {
+        let mut scores = on_all_cores(|| score_judges(&self.heard, &self.catalog))?;
+        for panel in &scores.panels {
+            for model in &panel.models {
+                let about = format!("warning: {}, {}", model.model, panel.task);
+                let empty = |condition: &&crate::domain::Condition| {
+                    model
+                        .counts
+                        .get(*condition)
+                        .is_some_and(|(_, valid)| *valid == 0)
+                };
+                for condition in model.counts.keys().filter(empty) {
+                    output::note(&format!("{about}: no call under {condition} has a score"));
+                }
+                let names = |items: &mut dyn Iterator<Item = &crate::domain::ItemId>| {
+                    let names: Vec<&str> = items.map(crate::domain::ItemId::as_str).collect();
+                    names.join(", ")
+                };
+                if !model.gaps.texts.is_empty() {
+                    output::note(&format!(
+                        "{about}: no pair of cells of {}: the effect of the model is not defined",
+                        names(&mut model.gaps.texts.iter())
+                    ));
+                }
+                if !model.gaps.temperatures.is_empty() {
+                    output::note(&format!(
+                        "{about}: a cell without a valid call: left out are temperatures of {}",
+                        names(&mut model.gaps.temperatures.iter().map(|(item, _)| item))
+                    ));
+                }
+            }
+        }
+        scores.keep(|model, task| self.holds(model, task));
+        Ok(scores)
+    }
+
+    /// The calls to judges of the selection.
+    pub(super) fn judge_calls(&self) -> Vec<Calls<'_>> {
+        let mut calls = gather(&self.heard, &self.catalog);
+        calls.retain(|calls| self.holds(&calls.model, &calls.task));
+        calls
     }
 
     fn warn(unknown: &BTreeMap<String, usize>) {

@@ -170,7 +170,7 @@ fn tables(args: &TableArgs, as_json: bool) -> Result<Exit, CliError> {
     let evidence = args.evidence.load(&args.model, &args.task)?;
     if evidence.suite != Suite::Wheel {
         return Err(CliError::Usage(
-            "the tables are those of the wheel: `wheel score --suite anchorbench --json` gives the scores of cases (and --suite spinner those of stimuli), `wheel export anchorbench` the answers".to_owned(),
+            "the tables are those of the wheel: `wheel score --suite anchorbench --json` gives the scores of cases (--suite spinner those of stimuli, --suite judge those of judges), `wheel export anchorbench` the answers".to_owned(),
         ));
     }
     let scores = evidence.scores(args.method.method())?;

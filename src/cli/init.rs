@@ -34,6 +34,9 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     );
     let (name, text) = bank::stimuli::built_in();
     files.push((built_in(name), text.to_owned()));
+    for (name, text) in bank::judge::built_in() {
+        files.push((built_in(name), text.to_owned()));
+    }
     files.push(("models.yaml".to_owned(), model::built_in().to_owned()));
     for (name, text) in files {
         let path = args.folder.join(&name);

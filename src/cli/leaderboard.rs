@@ -7,18 +7,20 @@ use clap::Args as ClapArgs;
 
 use super::evidence::{BothMethods, Evidence, EvidenceArgs, MethodArgs};
 use super::{CliError, Exit, output};
-use crate::domain::Suite;
+use crate::domain::{ModelName, Suite};
 use crate::publish::{
-    BoardSource, CaseBoardSource, CaseSiteSource, Page, SiteSource, SpinnerBoardSource, board,
-    case_board, case_cell_href, case_site, site, spinner_board, spinner_site, variation_href,
+    BoardSource, CaseBoardSource, CaseSiteSource, JudgeBoardSource, JudgeSiteSource, Page,
+    SiteSource, SpinnerBoardSource, board, case_board, case_cell_href, case_site, judge_board,
+    judge_href, judge_site, site, spinner_board, spinner_site, variation_href,
 };
+use crate::score::judge::JudgeScores;
 use crate::score::spinner::{SpinnerScores, VariationScores};
 use crate::score::uai::CaseCell;
-use crate::score::{CaseScores, CellSample, Scores};
+use crate::score::{CaseScores, CellSample, Heard, Scores};
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Examples:\n  wheel leaderboard\n  wheel leaderboard --store shared-runs --out boards\n  wheel leaderboard --index ai --out boards-linear\n  wheel leaderboard --html site\n  wheel leaderboard --suite anchorbench"
+    after_help = "Examples:\n  wheel leaderboard\n  wheel leaderboard --store shared-runs --out boards\n  wheel leaderboard --index ai --out boards-linear\n  wheel leaderboard --html site\n  wheel leaderboard --suite anchorbench\n  wheel leaderboard --suite judge --html judges"
 )]
 pub(super) struct Args {
     #[command(flatten)]
@@ -64,6 +66,26 @@ pub(super) fn markdown(evidence: &Evidence, method: BothMethods) -> Result<Strin
             let blocks = spinner_board(&spinner_source(evidence, &scores, &|_| None));
             Ok(crate::publish::markdown(&blocks))
         }
+        Suite::Judge => {
+            let scores = evidence.judge_scores()?;
+            let blocks = judge_board(&judge_source(evidence, &scores, &|_, _| None));
+            Ok(crate::publish::markdown(&blocks))
+        }
+    }
+}
+
+pub(super) fn judge_source<'a>(
+    evidence: &'a Evidence,
+    scores: &'a JudgeScores,
+    link: &'a dyn Fn(&ModelName, &str) -> Option<String>,
+) -> JudgeBoardSource<'a> {
+    JudgeBoardSource {
+        scores,
+        tasks: &evidence.catalog.tasks,
+        store_fingerprint: &evidence.fingerprint,
+        lines: evidence.lines,
+        versions: &evidence.versions,
+        link,
     }
 }
 
@@ -113,12 +135,11 @@ fn source<'a>(evidence: &'a Evidence, scores: &'a Scores) -> BoardSource<'a> {
 pub(super) fn pages(evidence: &Evidence, method: BothMethods) -> Result<Vec<Page>, CliError> {
     let cells = evidence.cells();
     let records = evidence.records()?;
-    let record = |sample: &CellSample<'_>| {
-        let same = records.get(&sample.record.key)?;
-        same.iter()
-            .find(|record| sample.record.is_of(record))
-            .cloned()
+    let of_line = |line: &Heard| {
+        let same = records.get(&line.key)?;
+        same.iter().find(|record| line.is_of(record)).cloned()
     };
+    let record = |sample: &CellSample<'_>| of_line(sample.record);
     let pages = match evidence.suite {
         Suite::Wheel => {
             let scores = evidence.scores(method.wheel)?;
@@ -132,6 +153,14 @@ pub(super) fn pages(evidence: &Evidence, method: BothMethods) -> Result<Vec<Page
             let scores = evidence.spinner_scores()?;
             let catalog = &evidence.catalog;
             spinner_site(&spinner_source(evidence, &scores, &variation_href), catalog)
+        }
+        Suite::Judge => {
+            let scores = evidence.judge_scores()?;
+            judge_site(&JudgeSiteSource {
+                board: judge_source(evidence, &scores, &judge_href),
+                calls: &evidence.judge_calls(),
+                record: &|call| of_line(call.line),
+            })
         }
         Suite::Anchorbench => {
             let scores = evidence.case_scores(method.cases)?;

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 
 use super::evidence::{Evidence, EvidenceArgs, MethodArgs};
-use super::leaderboard::replace;
+use super::leaderboard::{judge_source, replace};
 use super::{CliError, Exit, output};
 use crate::domain::{ModelName, Suite};
 use crate::publish::{
-    Block, CaseReportSource, ReportSource, case_report, document_html, markdown, report,
-    spinner_report,
+    Block, CaseReportSource, ReportSource, case_report, document_html, judge_report, markdown,
+    report, spinner_report,
 };
 
 #[derive(Debug, ClapArgs)]
@@ -52,6 +52,10 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
             case_report(&source, &model)
         }
         Suite::Spinner => spinner_report(&evidence.spinner_scores()?, &model),
+        Suite::Judge => {
+            let scores = evidence.judge_scores()?;
+            judge_report(&judge_source(&evidence, &scores, &|_, _| None), &model)
+        }
     };
     let blocks = blocks.expect("the selection holds samples of this model");
     let text = if args.html {

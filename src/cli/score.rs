@@ -6,8 +6,8 @@ use super::evidence::{EvidenceArgs, MethodArgs};
 use super::{CliError, Exit, output};
 use crate::domain::Suite;
 use crate::publish::{
-    case_cells_table, case_scores_json, cells_table, models_table, scores_json,
-    spinner_scores_json, spinner_table,
+    case_cells_table, case_scores_json, cells_table, judge_scores_json, judge_tables, models_table,
+    scores_json, spinner_scores_json, spinner_table,
 };
 
 #[derive(Debug, ClapArgs)]
@@ -48,6 +48,16 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
             serde_json::to_string_pretty(&spinner_scores_json(&scores)).map_err(CliError::failed)?
         } else {
             spinner_table(&scores)
+        };
+        output::result(&text)?;
+        return Ok(Exit::Done);
+    }
+    if evidence.suite == Suite::Judge {
+        let scores = evidence.judge_scores()?;
+        let text = if args.json {
+            serde_json::to_string_pretty(&judge_scores_json(&scores)).map_err(CliError::failed)?
+        } else {
+            judge_tables(&scores)
         };
         output::result(&text)?;
         return Ok(Exit::Done);

@@ -74,6 +74,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         Suite::Wheel => catalog.bank.items.len(),
         Suite::Anchorbench => catalog.cases.of(&task.name).len(),
         Suite::Spinner => catalog.stimuli.excerpts().count(),
+        Suite::Judge => catalog.judged(task).len(),
     };
     let rows: Vec<Vec<String>> = catalog
         .tasks

@@ -11,7 +11,8 @@ use super::{CliError, Exit, output};
 use crate::domain::Suite;
 use crate::parse::Rules;
 use crate::publish::{
-    CASES_MADE_BY, MADE_BY, Mismatch, Page, SPINNER_MADE_BY, around_difference, mismatches,
+    CASES_MADE_BY, JUDGE_MADE_BY, MADE_BY, Mismatch, Page, SPINNER_MADE_BY, around_difference,
+    mismatches,
 };
 use crate::score::{CaseMethod, Method};
 
@@ -116,7 +117,8 @@ struct Made {
 fn made_by(path: &Path, text: &str) -> Result<Made, CliError> {
     let made = of_wheel(text)
         .or_else(|| of_cases(text))
-        .or_else(|| of_spinner(text));
+        .or_else(|| of_plain(text, SPINNER_MADE_BY, Suite::Spinner))
+        .or_else(|| of_plain(text, JUDGE_MADE_BY, Suite::Judge));
     made.ok_or_else(|| {
         CliError::Usage(format!(
             "{}: the line that says how it was made (`wheel leaderboard --…`) is missing or changed: is it a board of this version?",
@@ -176,9 +178,10 @@ fn of_cases(text: &str) -> Option<Made> {
     })
 }
 
-fn of_spinner(text: &str) -> Option<Made> {
-    text.contains(SPINNER_MADE_BY).then(|| Made {
-        suite: Suite::Spinner,
+/// A board of a suite that is scored in one way.
+fn of_plain(text: &str, made_by: &str, suite: Suite) -> Option<Made> {
+    text.contains(made_by).then(|| Made {
+        suite,
         method: BothMethods::default(),
         rules: Rules::default(),
     })

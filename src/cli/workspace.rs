@@ -10,13 +10,14 @@ use strum::VariantNames;
 
 use super::{CliError, output};
 use crate::bank::cases::{self, Case, Cases, Spec, Wording};
+use crate::bank::judge::{self, Matters, Rubric};
 use crate::bank::stimuli::{self, Stimuli};
 use crate::bank::{self, Bank, BankFile, Strictness};
 use crate::domain::{Suite, TaskName};
 use crate::model::{self, Registry};
 use crate::store;
 use crate::task::{self, Catalog, TaskFile, Tasks, published_task};
-use crate::yaml::nearest;
+use crate::yaml::{Document, Faults, nearest};
 
 /// Where questions come from.
 #[derive(Debug, Clone, Args)]
@@ -36,6 +37,14 @@ pub(super) struct TaskArgs {
     /// [default: stimuli/spinner.yaml here if it exists]
     #[arg(long, value_name = "FILE")]
     stimuli: Option<PathBuf>,
+    /// Texts or messages to be judged in place of the built-in ones: YAML, or a CSV table; repeat for both
+    /// [default: judge/texts.yaml and judge/messages.yaml here if they exist]
+    #[arg(long, value_name = "FILE")]
+    texts: Vec<PathBuf>,
+    /// What is judged by: rubrics, scale, threshold, labels and standing instructions, as YAML or a CSV table of field and text;
+    /// what it leaves out is built in [default: judge/rubric.yaml here if it exists]
+    #[arg(long, value_name = "FILE")]
+    rubric: Option<PathBuf>,
     /// Folder of wording for cases that is added to the built-in one [default: wording/ here if it exists]
     #[arg(long, value_name = "DIR")]
     wording: Option<PathBuf>,
@@ -44,7 +53,7 @@ pub(super) struct TaskArgs {
 /// Which family of tasks.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct SuiteArgs {
-    /// Suite of tasks: wheel, anchorbench or spinner [default: that of the named tasks, else wheel]
+    /// Suite of tasks: wheel, anchorbench, spinner or judge [default: that of the named tasks, else wheel]
     #[arg(long, value_name = "S", value_parser = choice::<Suite>())]
     pub(super) suite: Option<Suite>,
 }
@@ -190,7 +199,49 @@ impl TaskArgs {
             tasks,
             cases,
             stimuli: self.load_stimuli()?,
+            matters: self.load_matters()?,
         })
+    }
+
+    /// Texts and messages to be judged.
+    fn load_matters(&self) -> Result<Matters, CliError> {
+        let [rubric, texts, messages] = judge::built_in();
+        let shipped = Document::parse(rubric.0, rubric.1)
+            .and_then(|document| judge::load_rubric(&document, None))
+            .map_err(CliError::usage)?;
+        let here = |name: &str| Some(PathBuf::from(name)).filter(|path| path.is_file());
+        let file = self.rubric.clone().or_else(|| here("judge/rubric.yaml"));
+        let rubric = match &file {
+            Some(path) => read_rubric(path, &shipped)?,
+            None => shipped,
+        };
+        let is_own = file.is_some();
+        let rubric = Arc::new(rubric);
+        let read = |document: &Document| judge::load_texts(document, &rubric);
+        let mut matters = Matters::default();
+        let mut add = |own: judge::Own| {
+            matters.texts.extend(own.texts.into_iter().flatten());
+            matters.messages.extend(own.messages.into_iter().flatten());
+        };
+        for path in &self.texts {
+            add(read_file(path, &read)?);
+        }
+        if !self.texts.is_empty() {
+            return unlike(matters);
+        }
+        for (name, text) in [texts, messages] {
+            let name = name.trim_end_matches(" (built in)");
+            match here(name) {
+                Some(path) => add(read_file(&path, &read)?),
+                // A rubric of one's own may know nothing of the built-in kinds of text or labels.
+                None => match Document::parse(name, text).and_then(|document| read(&document)) {
+                    Ok(own) => add(own),
+                    Err(_) if is_own => {}
+                    Err(faults) => return Err(CliError::usage(faults)),
+                },
+            }
+        }
+        unlike(matters)
     }
 
     /// Prompts that differ in one number.
@@ -205,12 +256,8 @@ impl TaskArgs {
             return stimuli::load(name, text).map_err(CliError::usage);
         };
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| CliError::Usage(format!("cannot read {name}: {error}")))?;
-        let is_csv = path
-            .extension()
-            .is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
-        if is_csv {
+        let text = text_of(path)?;
+        if is_table(path) {
             stimuli::load_csv(&name, &text).map_err(CliError::usage)
         } else {
             stimuli::load(&name, &text).map_err(CliError::usage)
@@ -229,6 +276,57 @@ impl TaskArgs {
         }
         Ok(files)
     }
+}
+
+/// Whether a path names a table.
+fn is_table(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("csv"))
+}
+
+fn read_file<T>(path: &Path, read: &dyn Fn(&Document) -> Result<T, Faults>) -> Result<T, CliError> {
+    let name = path.display().to_string();
+    let text = text_of(path)?;
+    let document = if is_table(path) {
+        Document::table(name, &text)
+    } else {
+        Document::parse(name, &text)
+    };
+    document
+        .and_then(|document| read(&document))
+        .map_err(CliError::usage)
+}
+
+fn read_rubric(path: &Path, shipped: &Rubric) -> Result<Rubric, CliError> {
+    let name = path.display().to_string();
+    let text = text_of(path)?;
+    let document = if is_table(path) {
+        Document::pairs(name, &text)
+    } else {
+        Document::parse(name, &text)
+    };
+    document
+        .and_then(|document| judge::load_rubric(&document, Some(shipped)))
+        .map_err(CliError::usage)
+}
+
+fn text_of(path: &Path) -> Result<String, CliError> {
+    std::fs::read_to_string(path)
+        .map_err(|error| CliError::Usage(format!("cannot read {}: {error}", path.display())))
+}
+
+/// Names are unique over all files.
+fn unlike(matters: Matters) -> Result<Matters, CliError> {
+    for kind in [&matters.texts, &matters.messages] {
+        let mut seen = std::collections::BTreeSet::new();
+        if let Some(twice) = kind.iter().find(|one| !seen.insert(one.id())) {
+            return Err(CliError::Usage(format!(
+                "`{}` stands in two files of texts: give each an id of its own",
+                twice.id()
+            )));
+        }
+    }
+    Ok(matters)
 }
 
 impl ModelArgs {

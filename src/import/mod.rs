@@ -4,11 +4,13 @@
 //! own reader.
 
 mod anchorbench;
+mod calls;
 mod kaggle;
 mod replies;
 mod scores;
 
 pub use anchorbench::{Lines, Published, SetFault, results_line};
+pub use calls::{CallFault, ToldCalls, call_lines};
 pub use kaggle::{OwnResult, RunFile, run_file};
 pub use replies::{Columns, ReplyError, csv, json_lines};
 pub use scores::{ScoreFault, is_score_file, score_lines};

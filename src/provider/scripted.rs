@@ -15,7 +15,7 @@ use crate::domain::{
 };
 
 /// What the script knows of a conversation.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum Facts {
     /// A question.
     Question {
@@ -40,6 +40,26 @@ pub enum Facts {
         /// The anchor shown, if one is.
         anchor: Option<f64>,
     },
+    /// A text to be scored.
+    Text {
+        /// The script's own score.
+        own: f64,
+        /// The lowest score that accepts.
+        threshold: f64,
+        /// The earlier score, if one is shown.
+        prior: Option<f64>,
+        /// Whether a block of any kind stands beside the text.
+        block: bool,
+    },
+    /// A message to be labelled.
+    Message {
+        /// The script's own label.
+        own: Arc<str>,
+        /// The earlier label, if one is shown.
+        prior: Option<Arc<str>>,
+        /// The label follows the earlier one if the script does so in more than this share of messages.
+        resolve: f64,
+    },
     /// An earlier turn, asked for a number.
     Number(f64),
     /// An earlier turn, asked for words.
@@ -47,13 +67,16 @@ pub enum Facts {
 }
 
 /// Answers reference^(1−w) · anchor^w with a pull w for each tier, and the reference where no anchor is shown; a case with
-/// gold + w · (anchor − gold), with a pull for each relevance.
+/// gold + w · (anchor − gold), with a pull for each relevance; a text to be judged with its own score + w · (earlier score −
+/// own score), less a penalty where any block stands beside it; a message with the earlier label in a share of messages.
 ///
 /// With noise s the answer is multiplied by e^(s·z), where z is a standard normal number drawn from the seed of the call.
 #[derive(Debug)]
 pub struct Scripted {
     pull: [f64; 3],
     case_pull: HashMap<Relevance, f64>,
+    penalty: f64,
+    follow: f64,
     noise: f64,
     facts: HashMap<Conversation, Facts>,
 }
@@ -61,7 +84,7 @@ pub struct Scripted {
 /// A script that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the script `{0}` is not of the form pull=0.5, known=0,fuzzy=0.3,fermi=0.8, pull=0.5,noise=0.2 or irrelevant=0.1,plausible=0.4"
+    "the script `{0}` is not of the form pull=0.5, known=0,fuzzy=0.3,fermi=0.8, pull=0.5,noise=0.2, irrelevant=0.1,plausible=0.4, or for judges pull=0.3,penalty=0.5,follow=0.4"
 )]
 pub struct ScriptedError(String);
 
@@ -77,7 +100,7 @@ impl Scripted {
         let error = || ScriptedError(script.to_owned());
         let mut pull = [0.0; 3];
         let mut case_pull = HashMap::new();
-        let mut noise = 0.0;
+        let (mut noise, mut penalty, mut follow) = (0.0, 0.0, 0.0);
         for part in script.split(',') {
             let (name, value) = part.split_once('=').ok_or_else(error)?;
             let value: f64 = value.trim().parse().map_err(|_| error())?;
@@ -92,6 +115,8 @@ impl Scripted {
                         .collect();
                 }
                 "noise" => noise = value,
+                "penalty" => penalty = value,
+                "follow" => follow = value,
                 name => match (name.parse::<Tier>(), name.parse::<Relevance>()) {
                     (Ok(tier), _) => pull[tier as usize] = value,
                     (_, Ok(relevance)) => drop(case_pull.insert(relevance, value)),
@@ -103,14 +128,16 @@ impl Scripted {
         Ok(Self {
             pull,
             case_pull,
+            penalty,
+            follow,
             noise,
             facts: facts.map(|(said, facts)| (asked(&said), facts)).collect(),
         })
     }
 
     /// The answer to a conversation; `None` where words are asked for.
-    fn estimate(&self, facts: Facts, conversation: &Conversation) -> Option<f64> {
-        match facts {
+    fn estimate(&self, facts: &Facts, conversation: &Conversation) -> Option<f64> {
+        match *facts {
             Facts::Question {
                 reference,
                 anchor: None,
@@ -137,8 +164,14 @@ impl Scripted {
                 let anchor = anchor.unwrap_or(SHARE);
                 Some(SHARE + self.pull[0] * (anchor - SHARE))
             }
+            Facts::Text {
+                own, prior, block, ..
+            } => {
+                let pulled = own + self.pull[0] * (prior.unwrap_or(own) - own);
+                Some(pulled - if block { self.penalty } else { 0.0 })
+            }
             Facts::Number(value) => Some(value),
-            Facts::Words => None,
+            Facts::Message { .. } | Facts::Words => None,
         }
     }
 
@@ -160,18 +193,42 @@ impl Scripted {
         })?;
         let wobble = || self.wobble(call.sampling.seed.unwrap_or(0));
         if let Some(scoring) = call.scoring {
-            let estimate = self.estimate(*facts, call.conversation);
-            let share = matches!(facts, Facts::Share { .. });
+            let estimate = self.estimate(facts, call.conversation);
+            let spread = match facts {
+                Facts::Share { .. } => Spread::Points(10.0),
+                Facts::Text { .. } => Spread::Points(0.5),
+                _ => Spread::Logarithm,
+            };
             return Ok(Reply {
-                scored: Some(weighed(scoring, estimate.unwrap_or(SHARE), share)),
+                scored: Some(weighed(scoring, estimate.unwrap_or(SHARE), spread)),
                 ..Reply::default()
             });
         }
-        let text = match (facts, self.estimate(*facts, call.conversation)) {
+        let text = match (facts, self.estimate(facts, call.conversation)) {
+            (Facts::Text { threshold, .. }, Some(value)) => {
+                let score = value * wobble();
+                let accept = score >= *threshold;
+                serde_json::json!({"score": score, "accept": accept, "rationale": "by a script", "flags": []}).to_string()
+            }
+            (
+                Facts::Message {
+                    own,
+                    prior,
+                    resolve,
+                },
+                _,
+            ) => {
+                let followed = prior.as_ref().filter(|_| *resolve < self.follow);
+                let label = followed.unwrap_or(own);
+                serde_json::json!({"label": label, "rationale": "by a script"}).to_string()
+            }
             (_, None) => "The ratings, and who gave them.".to_owned(),
             (Facts::Question { .. }, Some(value)) => format!("ESTIMATE: {}", value * wobble()),
             (_, Some(value)) => (value * wobble()).clamp(0.0, 100.0).to_string(),
         };
+        // A reply goes on where its given start ends.
+        let start = call.conversation.prefill().unwrap_or_default();
+        let text = text.strip_prefix(start).map_or(text.clone(), str::to_owned);
         Ok(Reply {
             text,
             finish: Some(Finish::Stop),
@@ -186,15 +243,22 @@ const SHARE: f64 = 40.0;
 /// Share of probability that the script gives to all given answers together.
 const HELD: f64 = 0.5;
 
-/// Normal densities around an estimate: of shares ten points wide, of other numbers half a unit on the scale of natural
-/// logarithms.
-fn weighed(scoring: &Scoring, estimate: f64, share: bool) -> Scored {
+/// How widely the script spreads its probability.
+#[derive(Debug, Clone, Copy)]
+enum Spread {
+    /// So many points.
+    Points(f64),
+    /// Half a unit on the scale of natural logarithms.
+    Logarithm,
+}
+
+/// Normal densities around an estimate.
+fn weighed(scoring: &Scoring, estimate: f64, spread: Spread) -> Scored {
     let density = |target: &Arc<str>| -> Option<f64> {
         let value: f64 = target.trim().trim_end_matches('%').parse().ok()?;
-        let distance = if share {
-            (value - estimate) / 10.0
-        } else {
-            (value / estimate).ln() / 0.5
+        let distance = match spread {
+            Spread::Points(points) => (value - estimate) / points,
+            Spread::Logarithm => (value / estimate).ln() / 0.5,
         };
         Some(-distance * distance / 2.0)
     };

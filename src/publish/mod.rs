@@ -7,6 +7,7 @@ mod cases;
 mod document;
 mod format;
 mod json;
+mod judge;
 mod kaggle;
 mod markdown;
 mod report;
@@ -24,11 +25,14 @@ pub use cases::{
 pub use document::{Block, Entry, Heading, markdown};
 pub use format::two;
 pub use json::scores_json;
+pub use judge::{
+    JUDGE_MADE_BY, JudgeBoardSource, judge_board, judge_report, judge_scores_json, judge_tables,
+};
 pub use kaggle::{NotebookError, notebook};
 pub use report::{ReportSource, report};
 pub use site::{
-    CaseSiteSource, Page, SiteSource, case_cell_href, case_site, document_html, site, spinner_site,
-    variation_href,
+    CaseSiteSource, JudgeSiteSource, Page, SiteSource, case_cell_href, case_site, document_html,
+    judge_href, judge_site, site, spinner_site, variation_href,
 };
 pub use spinner::{
     SPINNER_MADE_BY, SpinnerBoardSource, spinner_board, spinner_report, spinner_scores_json,

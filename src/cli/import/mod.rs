@@ -1,6 +1,7 @@
 //! `wheel import`: replies that other tools asked for.
 
 mod anchorbench;
+mod calls;
 mod lines;
 mod scores;
 
@@ -33,6 +34,8 @@ enum What {
     Anchorbench(anchorbench::Args),
     /// Log-probabilities of given answers, as "Anchors in the Machine" publishes them
     Scores(scores::Args),
+    /// Calls to judges as JSON lines
+    Calls(calls::Args),
     /// Files that people saved from the page of `wheel people --static`
     People(PeopleArgs),
 }
@@ -114,6 +117,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         What::Replies(args) => replies(args),
         What::Anchorbench(args) => anchorbench::run(args),
         What::Scores(args) => scores::run(args),
+        What::Calls(args) => calls::run(args),
         What::People(args) => people(args),
     }
 }

@@ -10,22 +10,21 @@ use tokio_util::sync::CancellationToken;
 use super::Args;
 use super::batches::{self, BatchPlan};
 use super::report::Asked;
+use super::script::facts;
 use super::selection::{CellPlan, Selection, plan_cells};
 use crate::ask::{
     self, BatchSettings, Budget, Connections, Http, InProcessLane, Lane, ModelSummary, Progress,
     Settings,
 };
-use crate::bank::Subject;
 use crate::cli::{CliError, output};
-use crate::domain::{Conversation, Field, ModelName, Parameter, SampleKey, Side};
+use crate::domain::{ModelName, Parameter, SampleKey};
 use crate::model::{Dialect, Model};
 use crate::parse::Rules;
-use crate::provider::{Facts, Respondent, Scripted};
+use crate::provider::{Respondent, Scripted};
 use crate::score::Heard;
 use crate::store::{
     self, BatchLog, CellFile, Record, Recorder, StoreError, batch_log_path, cell_path,
 };
-use crate::task::{Form, Part};
 
 /// Asks everything that is missing.
 pub(super) async fn ask_all(args: &Args, selection: &Selection) -> Result<Asked, CliError> {
@@ -426,55 +425,6 @@ async fn respondent(
     Ok(Arc::new(
         Scripted::new(&model.model_id, facts).map_err(CliError::usage)?,
     ))
-}
-
-/// What a script has to know of the asks of a job.
-fn facts(job: &ask::Job, form: Form) -> Vec<(Conversation, Facts)> {
-    let case = match &job.item {
-        Subject::Question(item) => {
-            let facts = Facts::Question {
-                tier: item.tier,
-                reference: item.reference,
-                anchor: item.anchor(job.condition),
-            };
-            return vec![(job.outline.conversation.as_ref().clone(), facts)];
-        }
-        Subject::Excerpt(excerpt) => {
-            let anchored = excerpt.coalition.holds(Field::Anchor);
-            let anchor = excerpt.anchor(job.condition).filter(|_| anchored);
-            let facts = Facts::Share {
-                anchor: anchor.map(|anchor| anchor.value),
-            };
-            return vec![(job.outline.conversation.as_ref().clone(), facts)];
-        }
-        Subject::Case(case) => case,
-    };
-    let anchored = job.condition.anchored();
-    let mut replies = Vec::new();
-    let mut all = Vec::new();
-    // Words stand for earlier replies: the script leaves out what the model said.
-    while let Ok(Some((conversation, reads))) =
-        job.task
-            .conversation(case.as_ref(), job.condition, &replies, form)
-    {
-        let last = reads.contains(&Part::Estimate) || reads.contains(&Part::Draft);
-        let facts = if last {
-            Facts::Case {
-                gold: case.facts.gold,
-                relevance: anchored.map(|(relevance, _)| relevance),
-                anchor: case.anchor(job.condition),
-            }
-        } else {
-            match anchored.filter(|_| reads.contains(&Part::Anchor)) {
-                Some((_, Side::Low)) => Facts::Number((case.facts.gold - 20.0).max(0.0)),
-                Some((_, Side::High)) => Facts::Number((case.facts.gold + 20.0).min(100.0)),
-                None => Facts::Words,
-            }
-        };
-        all.push((conversation, facts));
-        replies.push(String::new());
-    }
-    all
 }
 
 #[cfg(feature = "engine")]

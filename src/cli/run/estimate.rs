@@ -3,7 +3,6 @@
 use super::selection::{CellPlan, OUTPUT_BUDGET, Selection, plan_cells};
 use super::{Args, prompt_text};
 use crate::ask::{Job, form_of, worst_case};
-use crate::bank::Subject;
 use crate::cli::{CliError, output};
 use crate::domain::{Condition, Tokens, Usd, grouped};
 use crate::model::{Model, Price};
@@ -104,17 +103,15 @@ pub(super) fn dry_run(args: &Args, selection: &Selection) -> Result<(), CliError
     ];
     output::result(&plain_table(&header, &rows))?;
     for (task, subjects) in selection.tasks.iter().zip(&selection.subjects) {
-        let asked = |condition: &&Condition| match &subjects[0] {
-            Subject::Case(case) => case.asks_under(**condition),
-            Subject::Question(_) | Subject::Excerpt(_) => true,
-        };
+        let subject = task.at_trial(&subjects[0], 1);
+        let asked = |condition: &&Condition| subject.asks_under(**condition);
         let Some(condition) = task.conditions.iter().rfind(asked) else {
             continue;
         };
         let mut form = form_of(&selection.models[0]);
         form.prefill |= task.targets.is_some();
         let conversation = task
-            .outline(&subjects[0], *condition, form)
+            .outline(&subject, *condition, form)
             .map_err(CliError::usage)?;
         output::result(&format!(
             "\n{}, {}, {condition}:\n{}",

@@ -5,6 +5,7 @@ mod batches;
 mod estimate;
 mod pace;
 mod report;
+mod script;
 mod selection;
 
 use std::time::Duration;

@@ -6,7 +6,8 @@ use crate::ask::{ModelSummary, Spent};
 use crate::bank::{Bank, Item, Subject};
 use crate::cli::{CliError, Exit, output};
 use crate::domain::{ErrorClass, Suite, Usd};
-use crate::publish::{case_cells_table, cells_table, models_table, spinner_table};
+use crate::publish::{case_cells_table, cells_table, judge_tables, models_table, spinner_table};
+use crate::score::judge::score_judges;
 use crate::score::spinner::score_spinner;
 use crate::score::{CaseMethod, Heard, Method, score, score_cases};
 use crate::task::Catalog;
@@ -34,11 +35,15 @@ pub(super) fn show_scores(selection: &Selection, heard: &[Heard]) -> Result<(), 
         let scores = score_spinner(heard, &selection.catalog);
         return output::result(&spinner_table(&scores));
     }
+    if selection.suite == Suite::Judge {
+        let scores = score_judges(heard, &selection.catalog);
+        return output::result(&judge_tables(&scores));
+    }
     // A run of some of the questions is scored on these; the whole bank is what `wheel score` looks at.
     let asked = selection.subjects.first().into_iter().flatten();
     let items = asked.filter_map(|subject| match subject {
         Subject::Question(item) => Some(Item::clone(item)),
-        Subject::Case(_) | Subject::Excerpt(_) => None,
+        Subject::Case(_) | Subject::Excerpt(_) | Subject::Judged(_) => None,
     });
     let catalog = Catalog {
         bank: Bank {

@@ -57,7 +57,11 @@ pub(super) fn selection(args: &Args) -> Result<Selection, CliError> {
         .0
         .iter()
         .filter(|task| match args.task.as_slice() {
-            [] => task.suite == suite && (args.variants || task.variant_of.is_none()),
+            [] => {
+                task.suite == suite
+                    && (args.variants || task.variant_of.is_none())
+                    && (task.judges.is_none() || has_matters(task, &catalog, &args.item))
+            }
             names => names.iter().any(|name| name == task.name.as_str()),
         })
         .map(|task| Arc::new(task.clone()))
@@ -88,6 +92,12 @@ pub(super) fn selection(args: &Args) -> Result<Selection, CliError> {
         catalog: Arc::new(catalog),
         registry,
     })
+}
+
+/// Whether there is something to be judged for a task, among the named ones if any are named.
+fn has_matters(task: &Task, catalog: &Catalog, named: &[String]) -> bool {
+    let mut all = catalog.judged(task).iter();
+    all.any(|one| named.is_empty() || named.iter().any(|id| id == one.id().as_str()))
 }
 
 /// Whether the models can be asked what the tasks ask: a reply, or the probabilities of given answers.
@@ -147,6 +157,10 @@ fn subjects(
         }
         Suite::Anchorbench => cases(args, tasks, catalog),
         Suite::Spinner => Ok(vec![excerpts(args, catalog)?; tasks.len()]),
+        Suite::Judge => tasks
+            .iter()
+            .map(|task| judged(args, task, catalog))
+            .collect(),
     }
 }
 
@@ -191,12 +205,9 @@ fn cases(
                 .take(args.limit.map_or(usize::MAX, |limit| limit as usize))
                 .map(|case| Subject::Case(Arc::clone(case)))
                 .collect();
-            let asked = |case: &Subject| match case {
-                Subject::Case(case) => {
-                    let mut conditions = task.conditions.iter();
-                    conditions.any(|condition| case.asks_under(*condition))
-                }
-                Subject::Question(_) | Subject::Excerpt(_) => true,
+            let asked = |case: &Subject| {
+                let mut conditions = task.conditions.iter();
+                conditions.any(|condition| case.asks_under(*condition))
             };
             if !chosen.is_empty() && !chosen.iter().any(asked) {
                 return Err(CliError::Usage(format!(
@@ -214,6 +225,37 @@ fn cases(
             Ok(chosen)
         })
         .collect()
+}
+
+/// Texts or messages to be judged.
+fn judged(args: &Args, task: &Task, catalog: &Catalog) -> Result<Vec<Subject>, CliError> {
+    if args.size.is_some() || !args.tier.is_empty() {
+        return Err(CliError::Usage(
+            "texts have no tiers or sizes: choose with --item, or --limit for the first ones"
+                .to_owned(),
+        ));
+    }
+    let all = catalog.judged(task);
+    if all.is_empty() {
+        return Err(CliError::Usage(format!(
+            "task `{}` finds nothing to be judged in the files of --texts: texts have an assignment and an answer, messages a truth",
+            task.name
+        )));
+    }
+    for judged in all {
+        task.fits(judged).map_err(CliError::Usage)?;
+    }
+    let chosen: Vec<Subject> = all
+        .iter()
+        .filter(|one| args.item.is_empty() || args.item.iter().any(|id| id == one.id().as_str()))
+        .take(args.limit.map_or(usize::MAX, |limit| limit as usize))
+        .map(|one| Subject::Judged(Arc::clone(one)))
+        .collect();
+    if chosen.is_empty() {
+        let known: Vec<&str> = all.iter().map(|one| one.id().as_str()).collect();
+        return Err(unknown("text", &args.item[0], &known));
+    }
+    Ok(chosen)
 }
 
 /// Stimuli with all their parts.

@@ -11,7 +11,8 @@ use crate::domain::grouped;
 use crate::publish::board::{index_text, provenance};
 use crate::publish::document::Entry;
 use crate::publish::format::{UNKNOWN, cell_why, losses};
-use crate::score::{Cell, CellSample, Outcome};
+use crate::score::judge::Call;
+use crate::score::{Cell, CellSample, Heard, Outcome};
 use crate::store::Record;
 
 #[derive(Serialize)]
@@ -103,10 +104,6 @@ pub(super) fn shown(sample: &CellSample<'_>, about: &str, record: Option<&Record
     if sample.contradicts() {
         read.push_str("; the comparison contradicts the estimate");
     }
-    let count = |tokens: Option<crate::domain::Tokens>| {
-        tokens.map_or_else(|| UNKNOWN.to_owned(), |tokens| tokens.0.to_string())
-    };
-    let error = record.and_then(|record| record.error.as_ref());
     Shown {
         id: sample_id(sample),
         head: format!(
@@ -118,17 +115,66 @@ pub(super) fn shown(sample: &CellSample<'_>, about: &str, record: Option<&Record
             sample.slot.epoch
         ),
         read,
-        messages: line
-            .conversation
-            .0
-            .iter()
+        ..heard_and_said(line, record)
+    }
+}
+
+/// A call to a judge.
+pub(super) fn verdict_shown(call: &Call<'_>, record: Option<&Record>) -> Shown {
+    let read = match (call.score(), call.label(), call.given) {
+        (Some(score), ..) if call.clipped() => format!("read as {score}, the end of the scale"),
+        (Some(score), ..) => format!("read as {score}"),
+        (_, Some(label), _) => format!("read as {label}"),
+        (.., Err(loss)) => format!("no verdict: {loss}"),
+        (.., Ok(_)) => "no verdict".to_owned(),
+    };
+    let judging = call.judging;
+    let anchor = call.anchor.map(|anchor| format!(" {anchor}"));
+    let prior = judging.prior.as_ref().filter(|_| judging.attempt.is_some());
+    let prior = prior.map(|label| format!(" {label}"));
+    let attempt = judging
+        .attempt
+        .map(|attempt| format!(", attempt {attempt}"));
+    let truth = judging
+        .truth
+        .as_ref()
+        .map(|truth| format!(" · right is {truth}"));
+    Shown {
+        id: format!("s-{}", call.line.key),
+        head: format!(
+            "{} · {}{}{} · trial {} · temperature {}{}",
+            call.item,
+            call.condition,
+            anchor.or(prior).unwrap_or_default(),
+            attempt.unwrap_or_default(),
+            call.trial,
+            call.temperature,
+            truth.unwrap_or_default()
+        ),
+        read,
+        ..heard_and_said(call.line, record)
+    }
+}
+
+/// What any line has: what was sent, what came back, and when.
+fn heard_and_said(line: &Heard, record: Option<&Record>) -> Shown {
+    let count = |tokens: Option<crate::domain::Tokens>| {
+        tokens.map_or_else(|| UNKNOWN.to_owned(), |tokens| tokens.0.to_string())
+    };
+    let conversation = record.map_or(&line.conversation, |record| &record.conversation);
+    let messages = conversation.0.iter();
+    Shown {
+        id: String::new(),
+        head: String::new(),
+        read: String::new(),
+        messages: messages
             .map(|message| Said {
                 role: message.role.to_string(),
                 content: message.content.clone(),
             })
             .collect(),
         reasoning: record.and_then(|record| record.reasoning_text.clone()),
-        reply: match error {
+        reply: match record.and_then(|record| record.error.as_ref()) {
             Some(error) => format!("[{}: {}]", error.class, error.message),
             None => record
                 .and_then(|record| record.text.clone())

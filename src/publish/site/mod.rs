@@ -7,6 +7,7 @@ mod case_plot;
 mod cases;
 mod cell;
 mod index;
+mod judge;
 mod model;
 mod plot;
 mod spinner;
@@ -25,6 +26,7 @@ use crate::store::Record;
 pub use cases::{CaseSiteSource, case_cell_href, case_site};
 use cell::cell_page;
 use index::index_page;
+pub use judge::{JudgeSiteSource, judge_href, judge_site};
 use model::model_page;
 pub use spinner::{spinner_site, variation_href};
 
