@@ -121,7 +121,7 @@ fn init_writes_what_is_built_in_and_spares_what_is_there() {
         .wheel("init")
         .expect(0)
         .says(&["questions/known.yaml exists and is left as it is"]);
-    assert_eq!(run.out.lines().count(), 20);
+    assert_eq!(run.out.lines().count(), 25);
     assert_eq!(
         folder.read("questions/known.yaml"),
         "name: mine\nquestions: []\n"

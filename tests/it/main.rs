@@ -17,6 +17,7 @@ mod faults;
 mod faulty;
 #[cfg(feature = "engine")]
 mod fetching;
+mod judge;
 mod kaggle;
 mod known_pull;
 mod limits;
