@@ -12,7 +12,7 @@ use crate::publish::{
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Examples:\n  wheel score\n  wheel score --model gpt-5.4-nano --json | jq '.cells[].index'\n  wheel score --index ai --interval bca\n  wheel score --suite anchorbench --rules anchorbench --clustering published"
+    after_help = "Examples:\n  wheel score\n  wheel score --model gpt-5.4-nano --json | jq '.cells[].index'\n  wheel score --index ai --interval bca\n  wheel score --suite anchorbench --rules anchorbench --clustering published\n  wheel score --suite judge --json | jq '.models[] | {model, delta_total, low, high}'"
 )]
 pub(super) struct Args {
     #[command(flatten)]

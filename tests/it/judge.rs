@@ -9,7 +9,7 @@ use wheel::domain::{Condition, Suite};
 use wheel::task::Form;
 use wheel::yaml::Document;
 
-use super::support::{Folder, built_in_tasks};
+use super::support::{Folder, Server, built_in_tasks, completion};
 
 fn matters() -> Matters {
     let [rubric, texts, messages] = judge::built_in();
@@ -827,6 +827,47 @@ fn digits_of_calls_have_means_and_slopes() {
     near(&probe["slopes"][5]["slope"], -0.0002, 1e-9);
     assert!(probe["slopes"][3]["slope"].is_null());
     near(&probe["shift"], -0.9245, 1e-3);
+}
+
+#[test]
+fn digits_come_with_chat_completions_that_give_log_probabilities() {
+    let server = Server::new(|request, _| {
+        let sent: Value = serde_json::from_slice(&request.body).unwrap();
+        assert_eq!(
+            (&sent["logprobs"], &sent["top_logprobs"]),
+            (&json!(true), &json!(5))
+        );
+        let shown = sent["messages"].to_string().contains("Prior score");
+        let (digit, other) = if shown { ("4", "5") } else { ("5", "4") };
+        let plain = |token: &str| json!({"token": token, "logprob": -0.01, "top_logprobs": []});
+        let score = json!({"token": digit, "logprob": 0.9_f64.ln(), "top_logprobs": [
+            {"token": digit, "logprob": 0.9_f64.ln()}, {"token": other, "logprob": 0.1_f64.ln()}]});
+        let mut body = completion(&format!("{{\"score\": {digit}, \"accept\": true}}"));
+        let tokens = json!([
+            plain("{\""),
+            plain("score"),
+            plain("\":"),
+            plain(" "),
+            score,
+            plain(", \"accept\": true}")
+        ]);
+        body["choices"][0]["logprobs"] = json!({"content": tokens});
+        wiremock::ResponseTemplate::new(200).set_body_json(body)
+    });
+    let folder = Folder::new();
+    folder.write(
+        "models.yaml",
+        &server.models("    stream: false\n    extra_body: {logprobs: true, top_logprobs: 5}\n"),
+    );
+    folder
+        .wheel("run --task judge-dose --item fact-leap --model served --quiet")
+        .expect(0);
+    let scored = folder.wheel("score --suite judge --json").expect(0).json();
+    let probe = &scored["probes"][0];
+    near(&probe["probabilities"]["c0"][5], 0.9, 1e-9);
+    near(&probe["probabilities"]["c2"][4], 0.9, 1e-9);
+    near(&probe["shift"], -0.8, 1e-9);
+    near(&scored["models"][0]["delta_total"], -1.0, 1e-9);
 }
 
 #[test]

@@ -34,6 +34,7 @@ Examples:
   wheel run --suite anchorbench --size pilot          six channels that may carry a number: prompt, history, …
   wheel run --task external-ignore --size pilot       one variant of a task, with a control of its own
   wheel run --suite spinner                           every answer from 0 to 100 percent scored, under two anchors
+  wheel run --suite judge --texts mine.yaml           judges with an earlier score beside the text; built-in texts without --texts
   wheel run --task classic-grid                       a question of the wheel, by the probabilities of candidate answers
 
 A run asks only for what the store does not hold: type the same command again to go on.";
@@ -73,7 +74,7 @@ pub(super) struct Args {
     /// Only questions of this tier; repeat for more
     #[arg(long, value_name = "T")]
     tier: Vec<String>,
-    /// Only this question; repeat for more
+    /// Only this question, case or text; repeat for more
     #[arg(long, value_name = "ID")]
     item: Vec<String>,
     /// Ask each prompt this many times
