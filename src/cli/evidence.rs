@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::workspace::{QuestionArgs, StoreArgs, SuiteArgs, TaskArgs, choice, unknown};
 use super::{CliError, output};
-use crate::domain::{ModelName, SampleKey, Suite, TaskName};
+use crate::domain::{Condition, ItemId, ModelName, SampleKey, Suite, TaskName};
 use crate::parse::Rules;
 use crate::score::judge::{Calls, JudgeScores, gather, score_judges};
 use crate::score::spinner::{SpinnerScores, score_spinner};
@@ -143,7 +143,7 @@ impl EvidenceArgs {
         }
         if !store.is_dir() {
             return Err(CliError::Usage(format!(
-                "there is no store at {}: run `wheel run --task classic` first, or name the folder with --store",
+                "there is no store at {}: run `wheel run --suite {suite}` first, or name the folder with --store",
                 store.display()
             )));
         }
@@ -345,10 +345,20 @@ impl Evidence {
     /// Scores judges, and says what is left out.
     pub(super) fn judge_scores(&self) -> Result<JudgeScores, CliError> {
         let mut scores = on_all_cores(|| score_judges(&self.heard, &self.catalog))?;
+        scores.keep(|model, task| self.holds(model, task));
         for panel in &scores.panels {
+            let thin = panel.categories.iter().filter(|(_, n)| *n == 1);
+            let thin: Vec<&str> = thin.map(|(category, _)| &**category).collect();
+            if !thin.is_empty() {
+                output::note(&format!(
+                    "warning: {}: with one text, {} adds nothing to the width of intervals",
+                    panel.task,
+                    thin.join(", ")
+                ));
+            }
             for model in &panel.models {
                 let about = format!("warning: {}, {}", model.model, panel.task);
-                let empty = |condition: &&crate::domain::Condition| {
+                let empty = |condition: &&Condition| {
                     model
                         .counts
                         .get(*condition)
@@ -357,25 +367,25 @@ impl Evidence {
                 for condition in model.counts.keys().filter(empty) {
                     output::note(&format!("{about}: no call under {condition} has a score"));
                 }
-                let names = |items: &mut dyn Iterator<Item = &crate::domain::ItemId>| {
-                    let names: Vec<&str> = items.map(crate::domain::ItemId::as_str).collect();
-                    names.join(", ")
-                };
                 if !model.gaps.texts.is_empty() {
+                    let texts: Vec<&str> = model.gaps.texts.iter().map(ItemId::as_str).collect();
                     output::note(&format!(
                         "{about}: no pair of cells of {}: the effect of the model is not defined",
-                        names(&mut model.gaps.texts.iter())
+                        texts.join(", ")
                     ));
                 }
                 if !model.gaps.temperatures.is_empty() {
+                    let pairs = model.gaps.temperatures.iter();
+                    let pairs: Vec<String> = pairs
+                        .map(|(item, temperature)| format!("{item} at temperature {temperature}"))
+                        .collect();
                     output::note(&format!(
-                        "{about}: a cell without a valid call: left out are temperatures of {}",
-                        names(&mut model.gaps.temperatures.iter().map(|(item, _)| item))
+                        "{about}: left out, since a cell has no valid call: {}",
+                        pairs.join(", ")
                     ));
                 }
             }
         }
-        scores.keep(|model, task| self.holds(model, task));
         Ok(scores)
     }
 

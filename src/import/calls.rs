@@ -10,6 +10,7 @@ use crate::domain::{
     Condition, Conversation, Design, ErrorClass, Judging, KeyBase, Prompt, Sampling, Scale,
     Standard, Status, Suite, Tokens,
 };
+use crate::parse::read_verdict;
 use crate::store::{Record, RecordedError, Sent, Spot};
 
 /// What is wrong with a line, and what to do.
@@ -59,7 +60,7 @@ struct Told {
     )]
     text: Option<String>,
     #[serde(default, alias = "parsed_score")]
-    score: Option<f64>,
+    score: Option<Value>,
     #[serde(default, alias = "parsed_label")]
     label: Option<String>,
     #[serde(default)]
@@ -101,6 +102,8 @@ pub struct ToldCalls {
     pub records: Vec<Record>,
     /// Fields that nobody reads, and in how many lines they stand.
     pub unread: BTreeMap<String, usize>,
+    /// Calls whose text we read otherwise than the file says.
+    pub read_otherwise: usize,
 }
 
 /// Scores that can be given unless a line says otherwise, and the lowest that accepts.
@@ -109,52 +112,64 @@ const SCALE: ([f64; 2], f64) = ([0.0, 5.0], 4.0);
 /// More different earlier scores than this are drawn rather than fixed.
 const MOST_FIXED: usize = 10;
 
-/// Reads calls. `name` is how messages call the file, `now` the time to put where none is told.
+/// Reads calls of some files, each with the name that messages call it by; `now` is the time to put where none is told.
 ///
 /// Scores are read anew from the text of a reply; where there is none, the told score or label takes its place. The task is
-/// `judge` or `labels`, with the strategy behind it.
+/// `judge` or `labels`, with the strategy behind it. What belongs together may lie in several files.
 ///
 /// # Errors
-/// Every fault of the file.
-pub fn call_lines(name: &str, text: &str, now: &str) -> Result<ToldCalls, Vec<CallFault>> {
-    let mut reader = Reader {
-        name,
-        faults: Vec::new(),
-    };
-    let mut told: Vec<(usize, Told, Condition)> = Vec::new();
-    for (line, text) in (1..).zip(text.lines()) {
-        if text.trim().is_empty() {
-            continue;
-        }
-        match serde_json::from_str::<Told>(text) {
-            Ok(call) => {
-                let condition = reader.check(line, &call);
-                told.extend(condition.map(|condition| (line, call, condition)));
+/// Every fault of all files.
+pub fn call_lines(files: &[(String, String)], now: &str) -> Result<ToldCalls, Vec<CallFault>> {
+    let mut reader = Reader::default();
+    let mut told: Vec<(Place<'_>, Told, Condition)> = Vec::new();
+    for (file, text) in files {
+        for (line, text) in (1..).zip(text.lines()) {
+            let at = Place { file, line };
+            if text.trim().is_empty() {
+                continue;
             }
-            Err(error) => reader.fault(
-                line,
-                format!("this is no call: {error}"),
-                "give one JSON object a line with model, task, condition and trial at least",
-            ),
+            match serde_json::from_str::<Told>(text) {
+                Ok(call) => {
+                    let condition = reader.check(at, &call);
+                    told.extend(condition.map(|condition| (at, call, condition)));
+                }
+                Err(error) => {
+                    let said = error.to_string();
+                    let said = said.split(" at line ").next().unwrap_or_default();
+                    reader.fault(
+                        at,
+                        format!("this is no call: {said}"),
+                        "give one JSON object a line with model, task, condition and trial at least",
+                    );
+                }
+            }
         }
     }
     let designs = designs(&told);
-    let labels = labels(&told);
-    let priors = priors(&told);
+    let messages = Messages::new(&told, &mut reader);
     let mut calls = ToldCalls::default();
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for (line, call, condition) in &told {
+    let mut places: BTreeMap<String, Place<'_>> = BTreeMap::new();
+    let mut categories: BTreeMap<&str, &str> = BTreeMap::new();
+    for (at, call, condition) in &told {
         for field in call.rest.keys() {
             *calls.unread.entry(field.clone()).or_default() += 1;
         }
-        let judging = reader.judging(*line, call, *condition, &designs, &labels, &priors);
+        if let Some(category) = &call.category {
+            let known = *categories.entry(&call.task).or_insert(category);
+            if known != category {
+                let message = format!("`{}` has the category {known} in another line", call.task);
+                reader.fault(*at, message, "give each text one category");
+            }
+        }
+        let judging = reader.judging(*at, call, *condition, &designs, &messages);
         let Some(judging) = judging else { continue };
+        calls.read_otherwise += usize::from(is_read_otherwise(call, &judging));
         let record = record(call, *condition, judging, now);
         let place = record.key.to_string();
-        if let Some(first) = places.insert(place, *line) {
+        if let Some(first) = places.insert(place, *at) {
             reader.fault(
-                *line,
-                format!("line {first} tells of the same trial"),
+                *at,
+                format!("{}:{} tells of the same trial", first.file, first.line),
                 "give each call of a model, task, condition, strategy, temperature and earlier score a trial of its own, or runs a name in `run`",
             );
         }
@@ -167,56 +182,109 @@ pub fn call_lines(name: &str, text: &str, now: &str) -> Result<ToldCalls, Vec<Ca
     }
 }
 
-struct Reader<'a> {
-    name: &'a str,
+/// Whether the file calls valid what we do not, or gives another verdict than its text does.
+fn is_read_otherwise(call: &Told, judging: &Judging) -> bool {
+    let Some(text) = call.text.as_deref().filter(|_| call.error.is_none()) else {
+        return false;
+    };
+    let given = read_verdict(text, &judging.standard).given;
+    let stated = stated(call).map(|stated| read_verdict(&stated, &judging.standard).given);
+    let other_verdict = stated.is_some_and(|stated| stated != given && stated.is_ok());
+    call.valid.is_some_and(|valid| valid != given.is_ok())
+        || (call.valid != Some(false) && other_verdict)
+}
+
+/// Where a call is told of.
+#[derive(Debug, Clone, Copy)]
+struct Place<'a> {
+    file: &'a str,
+    line: usize,
+}
+
+#[derive(Default)]
+struct Reader {
     faults: Vec<CallFault>,
 }
 
-impl Reader<'_> {
-    fn fault(&mut self, line: usize, message: impl Into<String>, mend: &'static str) {
+impl Reader {
+    fn fault(&mut self, at: Place<'_>, message: impl Into<String>, mend: &'static str) {
         self.faults.push(CallFault {
-            file: self.name.to_owned(),
-            line,
+            file: at.file.to_owned(),
+            line: at.line,
             message: message.into(),
             mend,
         });
     }
 
     /// The condition of a call that can be used.
-    fn check(&mut self, line: usize, call: &Told) -> Option<Condition> {
+    fn check(&mut self, at: Place<'_>, call: &Told) -> Option<Condition> {
         let before = self.faults.len();
         let condition = call.condition.to_lowercase().parse::<Condition>().ok();
         let condition = condition.filter(|condition| condition.is_of(Suite::Judge));
         if condition.is_none() {
             let message = format!("there is no condition `{}`", call.condition);
-            self.fault(line, message, "it can be c0, c1, c2 or control");
+            self.fault(at, message, "it can be c0, c1, c2 or control");
         }
         if call.trial == 0 {
-            self.fault(line, "trials count from 1", "add 1 to each");
+            self.fault(at, "trials count from 1", "add 1 to each");
         }
         if call
             .temperature
             .is_some_and(|value| value.is_nan() || value < 0.0)
         {
             self.fault(
-                line,
+                at,
                 "a temperature is not negative",
                 "give it as it was sent, or leave it out",
             );
         }
         if condition == Some(Condition::C2) && call.anchor.is_none() {
             self.fault(
-                line,
+                at,
                 "a call under c2 shows an earlier verdict, and none is told",
                 "give the score or label in `anchor`",
             );
         }
-        let scale = call.scale.unwrap_or(SCALE.0);
-        if call.threshold.unwrap_or(SCALE.1) > scale[1] || scale[0] >= scale[1] {
+        let (scale, threshold) = scale_of(call);
+        let lies = |score: f64| (scale[0]..=scale[1]).contains(&score);
+        if !lies(threshold) || threshold <= scale[0] {
             self.fault(
-                line,
-                "the threshold does not lie on the scale",
-                "such as \"scale\": [0, 5], \"threshold\": 4",
+                at,
+                format!(
+                    "the threshold {threshold} does not lie on the scale, above its lowest score"
+                ),
+                "give both, such as \"scale\": [0, 5], \"threshold\": 4",
+            );
+        }
+        let anchor = call.anchor.as_ref().and_then(Value::as_f64);
+        if condition == Some(Condition::C2) && anchor.is_some_and(|anchor| !lies(anchor)) {
+            self.fault(
+                at,
+                "the earlier score lies off the scale",
+                "give the scale, such as \"scale\": [1, 10], \"threshold\": 7",
+            );
+        }
+        if let Some(other) = call
+            .design
+            .as_deref()
+            .filter(|word| !DESIGNS.contains(word))
+        {
+            self.fault(
+                at,
+                format!("there is no design `{other}`"),
+                "it can be drawn, fixed or scale",
+            );
+        }
+        if call
+            .digits
+            .iter()
+            .flatten()
+            .any(|(_, score)| *score > 0.0 || score.is_nan())
+        {
+            self.fault(
+                at,
+                "a logarithm of a probability is at most 0",
+                "give natural logarithms",
             );
         }
         condition.filter(|_| self.faults.len() == before)
@@ -224,12 +292,11 @@ impl Reader<'_> {
 
     fn judging(
         &mut self,
-        line: usize,
+        at: Place<'_>,
         call: &Told,
         condition: Condition,
         designs: &BTreeMap<Group, Design>,
-        labels: &BTreeMap<String, Arc<[Arc<str>]>>,
-        priors: &BTreeMap<(&str, &str), &str>,
+        messages: &Messages<'_>,
     ) -> Option<Judging> {
         let strategy = strategy(call);
         let shown = matches!(condition, Condition::C2 | Condition::Control);
@@ -238,7 +305,7 @@ impl Reader<'_> {
             other => other.to_string().into(),
         });
         if !is_label(call) {
-            let scale = call.scale.unwrap_or(SCALE.0);
+            let (scale, threshold) = scale_of(call);
             return Some(Judging {
                 category: call.category.as_deref().unwrap_or("texts").into(),
                 strategy,
@@ -248,7 +315,7 @@ impl Reader<'_> {
                         from: scale[0],
                         to: scale[1],
                     },
-                    threshold: call.threshold.unwrap_or(SCALE.1),
+                    threshold,
                 },
                 attempt: call.attempt.filter(|_| shown),
                 prior: None,
@@ -263,7 +330,7 @@ impl Reader<'_> {
             Some("b") => false,
             _ => {
                 self.fault(
-                    line,
+                    at,
                     "nothing says whether the earlier label was wrong",
                     "give \"group\": \"a\" where it was wrong and is shown under c2, \"b\" where it was right and another is shown",
                 );
@@ -272,15 +339,34 @@ impl Reader<'_> {
         };
         let Some(truth) = &call.truth else {
             self.fault(
-                line,
+                at,
                 "a labelled message has a right label",
                 "give it in `truth`",
             );
             return None;
         };
-        let set = labels.get(&call.model).cloned().unwrap_or_default();
+        let set = messages.labels.get(call.model.as_str()).cloned();
+        let set = set.unwrap_or_default();
         // The label that belongs to a message is shown under c2 only.
-        let prior = priors.get(&(call.model.as_str(), call.task.as_str()));
+        let prior = messages
+            .priors
+            .get(&(call.model.as_str(), call.task.as_str()));
+        for (what, label) in [("right", Some(truth.as_str())), ("earlier", prior.copied())] {
+            if label.is_some_and(|label| !set.iter().any(|known| **known == *label)) {
+                let message = format!(
+                    "the {what} label `{}` is not in the set",
+                    label.unwrap_or_default()
+                );
+                self.fault(at, message, "list all of them in `labels`");
+            }
+        }
+        if prior == Some(&truth.as_str()) {
+            self.fault(
+                at,
+                "the earlier label is the right one",
+                "show a wrong label under c2",
+            );
+        }
         Some(Judging {
             category: call.category.as_deref().unwrap_or("messages").into(),
             strategy,
@@ -296,11 +382,12 @@ impl Reader<'_> {
     }
 }
 
-/// Calls that share how their earlier scores were chosen: model and strategy.
-type Group = (String, Arc<str>);
+/// Calls that share how their earlier scores were chosen: model, strategy, run and the design as told.
+type Group = (String, Arc<str>, Option<String>, Option<String>);
 
 fn group(call: &Told) -> Group {
-    (call.model.clone(), strategy(call))
+    let run = call.run.as_ref().map(ToString::to_string);
+    (call.model.clone(), strategy(call), run, call.design.clone())
 }
 
 fn is_label(call: &Told) -> bool {
@@ -315,85 +402,107 @@ fn strategy(call: &Told) -> Arc<str> {
     }
 }
 
-fn below(call: &Told) -> Design {
-    let from = call.scale.unwrap_or(SCALE.0)[0];
-    Design::Drawn([from, call.threshold.unwrap_or(SCALE.1) - 0.01])
+/// Words for designs.
+const DESIGNS: [&str; 3] = ["drawn", "fixed", "scale"];
+
+/// The scale and the threshold of a call; another scale has no threshold of its own.
+fn scale_of(call: &Told) -> ([f64; 2], f64) {
+    let otherwise = if call.scale.is_some() {
+        f64::NAN
+    } else {
+        SCALE.1
+    };
+    (
+        call.scale.unwrap_or(SCALE.0),
+        call.threshold.unwrap_or(otherwise),
+    )
 }
 
-/// What lines say of the design, how often each earlier score stands there, and the design if they are drawn.
-type Shown = (Option<String>, BTreeMap<u64, usize>, Design);
+fn below(call: &Told) -> Design {
+    let (scale, threshold) = scale_of(call);
+    Design::Drawn([scale[0], ((threshold - 0.01) * 100.0).round() / 100.0])
+}
 
-/// How earlier scores were chosen: as a line says (`drawn`, `fixed`, `scale`); else fixed if a few values stand there several
-/// times each.
-fn designs(told: &[(usize, Told, Condition)]) -> BTreeMap<Group, Design> {
-    let mut found: BTreeMap<Group, Shown> = BTreeMap::new();
+/// How earlier scores were chosen: as the lines say; else fixed if a few values stand there several times each.
+fn designs(told: &[(Place<'_>, Told, Condition)]) -> BTreeMap<Group, Design> {
+    let mut found: BTreeMap<Group, (BTreeMap<u64, usize>, &Told)> = BTreeMap::new();
     for (_, call, condition) in told.iter().filter(|(_, call, _)| !is_label(call)) {
-        let entry = found
+        let (values, _) = found
             .entry(group(call))
-            .or_insert_with(|| (None, BTreeMap::new(), below(call)));
-        entry.0 = entry.0.take().or_else(|| call.design.clone());
-        if call.design.as_deref() == Some("scale") {
-            entry.2 = Design::Drawn(call.scale.unwrap_or(SCALE.0));
-        }
+            .or_insert_with(|| (BTreeMap::new(), call));
         let anchor = call.anchor.as_ref().and_then(Value::as_f64);
         if let (Some(anchor), Condition::C2) = (anchor, condition) {
-            *entry.1.entry(anchor.to_bits()).or_default() += 1;
+            *values.entry(anchor.to_bits()).or_default() += 1;
         }
     }
-    let of = |(said, values, drawn): Shown| {
-        let few =
-            !values.is_empty() && values.len() <= MOST_FIXED && values.values().all(|n| *n > 1);
-        let fixed = said.as_deref().map_or(few, |said| said == "fixed");
-        if fixed {
-            let mut values: Vec<f64> = values.into_keys().map(f64::from_bits).collect();
-            values.sort_by(f64::total_cmp);
-            Design::Fixed(values)
-        } else {
-            drawn
+    let of = |(values, call): (BTreeMap<u64, usize>, &Told)| {
+        let few = (1..=MOST_FIXED).contains(&values.len()) && values.values().all(|n| *n > 1);
+        match call.design.as_deref() {
+            Some("scale") => Design::Drawn(scale_of(call).0),
+            Some("fixed") => fixed(values),
+            None if few => fixed(values),
+            _ => below(call),
         }
     };
-    found
-        .into_iter()
-        .map(|(group, said)| (group, of(said)))
-        .collect()
+    let found = found.into_iter();
+    found.map(|(group, shown)| (group, of(shown))).collect()
 }
 
-/// The labels of each model: those that its lines list, else all that are told as right, shown or given.
-fn labels(told: &[(usize, Told, Condition)]) -> BTreeMap<String, Arc<[Arc<str>]>> {
-    let mut found: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-    let mut listed: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (_, call, _) in told.iter().filter(|(_, call, _)| is_label(call)) {
-        if let Some(labels) = &call.labels {
-            listed
-                .entry(call.model.clone())
-                .or_insert_with(|| labels.clone());
+fn fixed(values: BTreeMap<u64, usize>) -> Design {
+    let mut values: Vec<f64> = values.into_keys().map(f64::from_bits).collect();
+    values.sort_by(f64::total_cmp);
+    Design::Fixed(values)
+}
+
+/// What the lines of messages say together.
+struct Messages<'a> {
+    /// The labels of each model: those that its lines list, else all that are told as right, shown or given.
+    labels: BTreeMap<&'a str, Arc<[Arc<str>]>>,
+    /// The earlier label of each message, by model.
+    priors: BTreeMap<(&'a str, &'a str), &'a str>,
+}
+
+impl<'a> Messages<'a> {
+    fn new(told: &'a [(Place<'_>, Told, Condition)], reader: &mut Reader) -> Self {
+        let mut found: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let mut listed: BTreeMap<&str, &[String]> = BTreeMap::new();
+        let mut priors: BTreeMap<(&str, &str), &str> = BTreeMap::new();
+        let mut truths: BTreeMap<&str, &str> = BTreeMap::new();
+        for (at, call, condition) in told.iter().filter(|(_, call, _)| is_label(call)) {
+            if let Some(labels) = &call.labels {
+                listed.entry(&call.model).or_insert(labels);
+            }
+            let shown = call.anchor.as_ref().and_then(Value::as_str);
+            let set = found.entry(&call.model).or_default();
+            set.extend(call.truth.as_deref());
+            set.extend(shown);
+            set.extend(call.label.as_deref().filter(|_| call.valid != Some(false)));
+            if let (Some(shown), Condition::C2) = (shown, condition) {
+                priors.insert((&call.model, &call.task), shown);
+            }
+            if let Some(truth) = &call.truth {
+                let known = *truths.entry(&call.task).or_insert(truth);
+                if known != truth {
+                    let message = format!(
+                        "`{}` has the right label {known} in another line",
+                        call.task
+                    );
+                    reader.fault(*at, message, "give each message one right label");
+                }
+            }
         }
-        let set = found.entry(call.model.clone()).or_default();
-        set.extend(call.truth.as_deref());
-        set.extend(call.anchor.as_ref().and_then(Value::as_str));
-        set.extend(call.label.as_deref().filter(|_| call.valid != Some(false)));
+        let labels = found.into_iter().map(|(model, set)| {
+            let labels: Vec<Arc<str>> = match listed.get(model) {
+                Some(listed) => listed.iter().map(|label| label.as_str().into()).collect(),
+                None => set.into_iter().map(Into::into).collect(),
+            };
+            (model, labels.into())
+        });
+        Self {
+            labels: labels.collect(),
+            priors,
+        }
     }
-    let all = found.into_iter().map(|(model, set)| {
-        let labels: Vec<Arc<str>> = match listed.get(&model) {
-            Some(listed) => listed.iter().map(|label| label.as_str().into()).collect(),
-            None => set.into_iter().map(Into::into).collect(),
-        };
-        (model, labels.into())
-    });
-    all.collect()
-}
-
-/// The earlier label of each message, by model.
-fn priors(told: &[(usize, Told, Condition)]) -> BTreeMap<(&str, &str), &str> {
-    let calls = told
-        .iter()
-        .filter(|(.., condition)| *condition == Condition::C2);
-    calls
-        .filter_map(|(_, call, _)| {
-            let label = call.anchor.as_ref()?.as_str()?;
-            Some(((call.model.as_str(), call.task.as_str()), label))
-        })
-        .collect()
 }
 
 /// The name of the task in the store.
@@ -437,14 +546,13 @@ fn record(call: &Told, condition: Condition, judging: Judging, now: &str) -> Rec
         condition,
         judging.strategy,
         judging.run,
-        judging.design,
-        judging.earlier_error,
+        anchor.map(f64::to_bits),
         "told"
     ]);
     let mut conversation = Conversation::default();
     // Lines are told apart by what they are about: the words are not known.
     conversation.say(crate::domain::Role::Text, told.to_string());
-    let key = KeyBase::new(&call.model, &sampling, &conversation).key(epoch);
+    let key = KeyBase::new(&call.model, &sampling, &conversation).key(call.trial);
     let mut sent = Sent::elsewhere("imported", &call.model);
     sent.sampling = sampling;
     let spot = Spot {
@@ -491,12 +599,7 @@ fn record(call: &Told, condition: Condition, judging: Judging, now: &str) -> Rec
 
 /// What a call came to: the raw reply, or in its place the verdict as told.
 fn answer(call: &Told, record: &mut Record) {
-    let stated = match (call.score, &call.label) {
-        (Some(score), _) => Some(serde_json::json!({"score": score})),
-        (None, Some(label)) => Some(serde_json::json!({"label": label})),
-        (None, None) => None,
-    };
-    let stated = stated.filter(|_| call.valid != Some(false));
+    let stated = stated(call).filter(|_| call.valid != Some(false));
     let failed = |message: &str, class| {
         Some(RecordedError {
             class,
@@ -505,7 +608,13 @@ fn answer(call: &Told, record: &mut Record) {
         })
     };
     match (&call.error, &call.text, stated) {
-        (Some(error), ..) => record.error = failed(error, ErrorClass::Server),
+        (Some(error), ..) => {
+            let class = class_of(error);
+            if class == ErrorClass::Policy {
+                record.status = Status::Refused;
+            }
+            record.error = failed(error, class);
+        }
         (None, Some(text), _) => {
             record.status = if text.trim().is_empty() {
                 Status::Empty
@@ -516,10 +625,33 @@ fn answer(call: &Told, record: &mut Record) {
         }
         (None, None, Some(stated)) => {
             record.status = Status::Ok;
-            record.text = Some(stated.to_string());
+            record.text = Some(stated);
         }
         (None, None, None) => {
             record.error = failed("the file tells of no valid verdict", ErrorClass::BadBody);
         }
     }
+}
+
+/// The verdict that a line tells, as a reply that says it.
+fn stated(call: &Told) -> Option<String> {
+    let stated = match (&call.score, &call.label) {
+        (Some(score), _) => serde_json::json!({"score": score}),
+        (None, Some(label)) => serde_json::json!({"label": label}),
+        (None, None) => return None,
+    };
+    Some(stated.to_string())
+}
+
+/// The class of a failure, by its name or by what it says.
+fn class_of(error: &str) -> ErrorClass {
+    let said = error.to_lowercase();
+    let holds = |words: &[&str]| words.iter().any(|word| said.contains(word));
+    said.trim().parse().unwrap_or_else(|_| match () {
+        () if holds(&["timeout", "timed out"]) => ErrorClass::Timeout,
+        () if holds(&["refus", "filter", "policy"]) => ErrorClass::Policy,
+        () if holds(&["429", "rate limit", "too many"]) => ErrorClass::Rate,
+        () if holds(&["connect"]) => ErrorClass::Connection,
+        () => ErrorClass::Server,
+    })
 }

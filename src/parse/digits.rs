@@ -37,24 +37,26 @@ struct Top {
 /// The digits at the first place of the number behind `"score":`, from the alternatives that the server names there; the
 /// probabilities of tokens that begin with the same digit add up. `None` of a body without log-probabilities or score.
 ///
-/// A digit that is not among the alternatives is unknown, not impossible.
+/// `start` is the given start of the reply, which no body holds. A digit that is not among the alternatives is unknown, not impossible.
 #[must_use]
-pub fn digits_of_body(body: &str) -> Option<Digits> {
+pub fn digits_of_body(body: &str, start: &str) -> Option<Digits> {
     // Most bodies have none, and need not be read again.
     if !body.contains("\"top_logprobs\"") {
         return None;
     }
     let body: Body = serde_json::from_str(body).ok()?;
     let tokens = body.choices.into_iter().next()?.logprobs?.content?;
-    let mut said = String::new();
+    let said: String = tokens.iter().map(|token| token.text.as_str()).collect();
+    let at = score_begins(&format!("{start}{said}"))?.checked_sub(start.len())?;
+    let mut end = 0;
     for token in &tokens {
-        let before = said.clone();
-        said.push_str(&token.text);
-        let Some(at) = score_begins(&said).filter(|at| *at >= before.len()) else {
+        let begin = end;
+        end += token.text.len();
+        if at >= end {
             continue;
-        };
+        }
         // What stands in the token before the digit, a blank or the colon, is the same in its alternatives.
-        let lead = &token.text[..at - before.len()];
+        let lead = &token.text[..at - begin];
         let own = std::iter::once((token.text.as_str(), token.logprob));
         let tops = token.top_logprobs.iter();
         let tops = tops.map(|top| (top.token.as_str(), top.logprob));
@@ -105,17 +107,21 @@ mod tests {
             {"token": "4", "logprob": -4.0}]});
         let tokens =
             serde_json::json!([plain("{\""), plain("score"), plain("\":"), at, plain(".5")]);
-        let digits = digits_of_body(&body(&tokens)).unwrap();
+        let digits = digits_of_body(&body(&tokens), "").unwrap();
         assert!((digits[4].unwrap() + 0.2).abs() < 1e-12);
         let five = (-2.0_f64).exp() + (-3.0_f64).exp();
         assert!((digits[5].unwrap() - five.ln()).abs() < 1e-12);
         assert_eq!(digits[9], None);
+        // Behind a given start the reply begins with the score.
+        let tokens = serde_json::json!([tokens[3], tokens[4]]);
+        let behind = digits_of_body(&body(&tokens), "{\"score\":").unwrap();
+        assert_eq!(behind, digits);
         for without in [
             r#"{"choices": [{"logprobs": null}]}"#.to_owned(),
             body(&serde_json::json!([plain("no"), plain("score")])),
             "\"top_logprobs\"".to_owned(),
         ] {
-            assert_eq!(digits_of_body(&without), None, "{without}");
+            assert_eq!(digits_of_body(&without, ""), None, "{without}");
         }
     }
 }

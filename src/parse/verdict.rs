@@ -65,10 +65,28 @@ fn objects(text: &str) -> Vec<Map<String, Value>> {
                 rest = &rest[values.byte_offset()..];
                 found.push(object);
             }
+            // What is inside an object that is broken or cut off is a part of it, and no verdict.
+            _ if rest[1..].trim_start().starts_with('"') => rest = behind(rest),
             _ => rest = &rest[1..],
         }
     }
     found
+}
+
+/// What follows the bracket that closes the first one; nothing if none does.
+fn behind(text: &str) -> &str {
+    let mut depth = 0_usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return &text[at + 1..];
+        }
+    }
+    ""
 }
 
 fn score(value: &Value) -> Result<Given, NoValue> {
@@ -130,6 +148,14 @@ mod tests {
             ("I would give it a 4.", NoValue::NoObject),
             ("{\"score\": 4", NoValue::NoObject),
             ("{\"score\": NaN}", NoValue::NoObject),
+            (
+                "{\"criteria\": {\"score\": 4}, \"score\": 2, \"rationale\": \"cut",
+                NoValue::NoObject,
+            ),
+            (
+                "{\"a\": {\"score\": 4}, \"b\": \"a \"quoted\" word\"}",
+                NoValue::NoObject,
+            ),
             ("{\"rating\": 4}", NoValue::NoField),
             ("{\"score\": true}", NoValue::NotNumeric),
             ("{\"score\": null}", NoValue::NotNumeric),

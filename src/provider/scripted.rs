@@ -193,6 +193,18 @@ impl Scripted {
         })?;
         let wobble = || self.wobble(call.sampling.seed.unwrap_or(0));
         if let Some(scoring) = call.scoring {
+            if let Facts::Message {
+                own,
+                prior,
+                resolve,
+            } = facts
+            {
+                let followed = prior.as_ref().filter(|_| *resolve < self.follow);
+                return Ok(Reply {
+                    scored: Some(chosen(scoring, followed.unwrap_or(own))),
+                    ..Reply::default()
+                });
+            }
             let estimate = self.estimate(facts, call.conversation);
             let spread = match facts {
                 Facts::Share { .. } => Spread::Points(10.0),
@@ -275,6 +287,20 @@ fn weighed(scoring: &Scoring, estimate: f64, spread: Spread) -> Scored {
             .into_iter()
             .map(|density| density.map(|density| density + scale))
             .collect(),
+        merged: 0,
+        banzhaf: None,
+    }
+}
+
+/// Most of what is held on one answer, the rest shared out.
+fn chosen(scoring: &Scoring, label: &str) -> Scored {
+    let share = |target: &Arc<str>| {
+        let is_it = target.trim().trim_matches('"') == label;
+        Some((HELD * if is_it { 0.9_f64 } else { 0.05 }).ln())
+    };
+    Scored {
+        scoring: scoring.clone(),
+        log_probabilities: scoring.targets.iter().map(share).collect(),
         merged: 0,
         banzhaf: None,
     }

@@ -71,7 +71,8 @@ impl Heard {
             });
         let digits = judging.as_ref().and_then(|_| {
             let scored = record.scored.as_ref().and_then(digits_of);
-            let of_body = || digits_of_body(record.body.as_deref()?);
+            let start = record.conversation.prefill().unwrap_or_default();
+            let of_body = || digits_of_body(record.body.as_deref()?, start);
             record.digits.or(scored).or_else(of_body)
         });
         // Wordings of judges are told apart by what their lines say.

@@ -1,10 +1,10 @@
 //! Tasks for judges: how their trials are drawn, and what their stored lines say of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{Form, RenderError, Task};
-use crate::bank::judge::{Anchors, Judged, Prior, Trials};
+use crate::bank::judge::{Anchors, Judged, Matter, Prior, Trials};
 use crate::bank::{Subject, SubjectRef};
 use crate::domain::{Condition, Judging, Prompt, Suite};
 use crate::yaml::{Fields, Node, Place, Value};
@@ -33,12 +33,19 @@ impl Task {
         drawn.map_or(epochs, |trials| epochs.saturating_mul(trials.for_one()))
     }
 
-    /// Whether the earlier scores of the task lie on the scale of a text's rubric.
+    /// Whether the earlier scores and the digits of the task lie on the scale of a text's rubric.
     ///
     /// # Errors
     /// Why not, and what to do.
     pub fn fits(&self, judged: &Judged) -> Result<(), String> {
         let scale = judged.rubric.scale;
+        let is_text = matches!(&*judged.matter, Matter::Text(_));
+        if is_text && self.targets.is_some() && (scale.from < 0.0 || scale.to > 9.0) {
+            return Err(format!(
+                "task `{}` looks at one digit, which does not tell the scores from {} to {} apart: ask for scores in words with --task judge",
+                self.name, scale.from, scale.to
+            ));
+        }
         let values = match self.judges.as_ref().map(|trials| &trials.anchors) {
             Some(Anchors::Values(values)) => values.as_slice(),
             _ => &[],
@@ -178,10 +185,21 @@ fn read_anchors(fields: &mut Fields<'_, '_>, node: &Node) -> Option<Anchors> {
                 _ => None,
             };
             let values: Option<Vec<f64>> = nodes.iter().map(number).collect();
-            if values.is_none() {
+            let Some(values) = values else {
                 fields.fault("anchors", node.at, "a score is a number", MEND);
+                return None;
+            };
+            let shown: BTreeSet<String> =
+                values.iter().map(|value| format!("{value:.2}")).collect();
+            let plain = values
+                .iter()
+                .all(|value| (value * 100.0).fract().abs() < 1e-6);
+            if shown.len() < values.len() || !plain {
+                let message =
+                    "a score stands here twice, or has more than the two decimals that are shown";
+                fields.fault("anchors", node.at, message, MEND);
             }
-            values.map(Anchors::Values)
+            Some(Anchors::Values(values))
         }
         _ => {
             fields.fault(

@@ -297,7 +297,7 @@ fn doses_strategies_probes_and_pages_go_through_the_whole_program() {
     folder
         .wheel("show --model scripted/pull=0 --task judge-dose --item sum-tides --condition c2")
         .expect(0)
-        .prints(&["Prior score: 1.00", "read as", "attempt 2, number shown 1"]);
+        .prints(&["Prior score: 1.00", "read as", "attempt 2; number shown 1"]);
     let edited = folder
         .read("leaderboards/judge.md")
         .replacen("-0.50 [", "-0.40 [", 1);
@@ -467,7 +467,7 @@ fn an_empty_cell_is_left_out_and_a_text_without_cells_leaves_the_model_undefined
     assert!(none["delta_total"].is_null());
     assert_eq!(none["texts_without_effect"], json!(["t2"]));
     folder.wheel("score --suite judge").expect(0).says(&[
-        "half, judge: a cell without a valid call: left out are temperatures of t1",
+        "half, judge: left out, since a cell has no valid call: t1 at temperature 1",
         "none, judge: no pair of cells of t2: the effect of the model is not defined",
     ]);
 }
@@ -876,6 +876,30 @@ fn bad_lines_of_calls_name_file_line_and_mend() {
     let good = r#"{"model": "m", "task": "t", "condition": "c0", "trial": 1, "score": 4}"#;
     for (line, words) in [
         (
+            r#"{"model": "m", "task": "t", "condition": "c2", "trial": 2, "anchor": 9}"#,
+            "lies off the scale",
+        ),
+        (
+            r#"{"model": "m", "task": "t", "condition": "c0", "trial": 2, "scale": [1, 10]}"#,
+            "does not lie on the scale",
+        ),
+        (
+            r#"{"model": "m", "task": "t", "condition": "c0", "trial": 2, "design": "some"}"#,
+            "there is no design `some`",
+        ),
+        (
+            r#"{"model": "m", "task": "t", "condition": "c0", "trial": 2, "digits": {"4": 0.7}}"#,
+            "at most 0",
+        ),
+        (
+            r#"{"model": "m", "task": "u", "condition": "c2", "trial": 2, "group": "a", "truth": "x", "anchor": "x"}"#,
+            "the earlier label is the right one",
+        ),
+        (
+            r#"{"model": "m", "task": "u", "condition": "c2", "trial": 2, "group": "a", "truth": "x", "anchor": "y", "labels": ["x", "z"]}"#,
+            "the earlier label `y` is not in the set",
+        ),
+        (
             r#"{"model": "m", "task": "t", "condition": "c9", "trial": 1}"#,
             "there is no condition `c9`; it can be c0, c1, c2 or control",
         ),
@@ -895,7 +919,7 @@ fn bad_lines_of_calls_name_file_line_and_mend() {
             r#"{"model": "m", "condition": "c0", "trial": 1}"#,
             "missing field `task`",
         ),
-        (good, "line 1 tells of the same trial"),
+        (good, "bad.jsonl:1 tells of the same trial"),
         (
             r#"{"model": "m", "task": "t", "condition": "c0", "trial": 2, "truth": "x"}"#,
             "nothing says whether the earlier label was wrong",
@@ -1019,10 +1043,17 @@ fn bad_texts_and_rubrics_name_file_line_and_mend() {
             .says(words);
     }
     for (text, words) in [
-        ("scale: {from: 5, to: 1}\n", "must lie below `to`"),
+        (
+            "scale: {from: 5, to: 1}\nthreshold: 2\n",
+            "must lie below `to`",
+        ),
         ("threshold: 9\n", "9 does not lie on the scale from 0 to 5"),
         ("labelling: {labels: {one: x}}\n", "fewer than two labels"),
         ("rubrics: []\n", "must be a mapping"),
+        (
+            "scale: {from: 1, to: 10}\n",
+            "is missing: another scale has another threshold",
+        ),
     ] {
         folder.write("r.yaml", text);
         folder
@@ -1035,6 +1066,14 @@ fn bad_texts_and_rubrics_name_file_line_and_mend() {
         .wheel("run --task judge-dose --rubric wide.yaml --model scripted/pull=0")
         .expect(2)
         .says(&["shows the earlier score 1, which lies off the scale from 10 to 100"]);
+    folder
+        .wheel("run --task judge-probe --rubric wide.yaml --model scripted/pull=0")
+        .expect(2)
+        .says(&["looks at one digit"]);
+    folder
+        .wheel("run --suite judge --item sum-tide --model scripted/pull=0")
+        .expect(2)
+        .says(&["there is no text `sum-tide`, did you mean sum-tides?"]);
     let task = "name: mine\nsuite: judge\njudges: {of: texts}\nconditions: [c0, c2]\nmessages:\n  - user: \"{{ answer }}\"\n  - ask: [verdict]\n";
     folder.write("tasks/mine.yaml", task);
     folder
@@ -1052,4 +1091,165 @@ fn bad_texts_and_rubrics_name_file_line_and_mend() {
         .map(str::to_owned)
         .collect();
     assert!(suites.contains(&"labels-warning".to_owned()));
+}
+
+#[test]
+fn what_is_stored_follows_changed_designs_truths_and_refused_settings() {
+    let folder = Folder::new();
+    let task = "name: doses\nsuite: judge\njudges: {of: texts, anchors: [1, 2]}\nconditions: [c0, c2]\nmessages:\n  - user: \"{{ answer }}{% if condition == 'c2' %} {{ attempt }} {{ prior }}{% endif %}\"\n  - ask: [verdict]\n";
+    folder.write("tasks/doses.yaml", task);
+    let run = "run --task doses --model scripted/pull=0.5 --quiet";
+    folder.wheel(run).expect(0);
+    // The calls without a block are not asked again for other doses, and belong to both.
+    folder.write("tasks/doses.yaml", &task.replace("[1, 2]", "[3, 3.5]"));
+    folder.wheel(run).expect(0);
+    let scored = folder.wheel("score --suite judge --json").expect(0).json();
+    let models = scored["models"].as_array().unwrap();
+    assert_eq!(models.len(), 2);
+    for model in models {
+        assert_eq!(model["conditions"]["c0"]["valid"], 20);
+        near(&model["pull"], 0.5, 1e-9);
+    }
+
+    // A right label that is mended later is right for all calls: the script said fault before anybody else did.
+    let letters = "messages:\n  - {id: l-1, text: My bike is broken., truth: booking}\n";
+    folder.write("judge/messages.yaml", letters);
+    folder
+        .wheel("run --task labels --model scripted/pull=0 --quiet")
+        .expect(0);
+    folder.write(
+        "judge/messages.yaml",
+        &letters.replace("truth: booking", "truth: fault, prior: account"),
+    );
+    let scored = folder
+        .wheel("score --suite judge --task labels --json")
+        .expect(0)
+        .json();
+    assert!(scored["categorical"][0]["earlier_right"].is_null());
+    near(
+        &scored["categorical"][0]["earlier_errors"]["correction_c0_k"],
+        1.0,
+        1e-12,
+    );
+
+    // A temperature that the server refuses has no cell of its own.
+    let server = Server::new(|request, _| {
+        let sent: Value = serde_json::from_slice(&request.body).unwrap();
+        if sent.get("temperature").is_some() {
+            return wiremock::ResponseTemplate::new(400).set_body_json(json!({"error": {"message":
+                "Unsupported parameter: 'temperature' is not supported with this model.", "param": "temperature"}}));
+        }
+        wiremock::ResponseTemplate::new(200).set_body_json(completion("{\"score\": 4.5}"))
+    });
+    folder.write("models.yaml", &server.models("    stream: false\n"));
+    folder
+        .wheel("run --task judge-dose --item fact-leap --model served --temperature 0.7 --quiet")
+        .expect(0);
+    let scored = folder
+        .wheel("score --suite judge --model served --json")
+        .expect(0)
+        .json();
+    let model = &scored["models"][0];
+    assert_eq!(
+        (&model["temperatures"], &model["dropped"]),
+        (&json!([null]), &json!(["temperature"]))
+    );
+    assert_eq!((&model["n"], &model["valid"]), (&json!(5), &json!(5)));
+}
+
+#[test]
+fn a_study_may_lie_in_several_files_and_is_read_anew() {
+    let folder = Folder::new();
+    let call = |condition: &str, trial: u32, more: &str| {
+        format!(
+            "{{\"model\": \"m\", \"task\": \"t\", \"condition\": \"{condition}\", \"trial\": {trial}{more}}}\n"
+        )
+    };
+    let alone: String = (1..=3)
+        .map(|trial| call("c0", trial, ", \"score\": \"4.0\""))
+        .collect();
+    let shown = [1.0, 2.0].map(|anchor| -> String {
+        let more = format!(", \"score\": 3.0, \"anchor\": {anchor}");
+        (1..=3).map(|trial| call("c2", trial, &more)).collect()
+    });
+    folder.write("c0.jsonl", &alone);
+    folder.write("c2.jsonl", &shown.concat());
+    folder
+        .wheel("import calls c0.jsonl c2.jsonl")
+        .expect(0)
+        .says(&["added 9 calls"]);
+    let scored = folder.wheel("score --suite judge --json").expect(0).json();
+    near(&scored["models"][0]["delta_total"], -1.0, 1e-12);
+    assert_eq!(scored["models"][0]["design"], json!({"fixed": [1.0, 2.0]}));
+    folder
+        .wheel("show --model m --task judge-dose --item t --condition c2")
+        .expect(0)
+        .prints(&["number shown 1", "score 3"]);
+    // What the file calls valid and we cannot read, what it calls lost, and another reply to a stored trial are said.
+    let odd = call("c1", 1, ", \"valid\": true, \"text\": \"four\"")
+        + &call(
+            "c1",
+            2,
+            ", \"valid\": false, \"text\": \"{\\\"score\\\": 4}\"",
+        )
+        + &call("c1", 3, ", \"score\": true")
+        + &call("c1", 4, ", \"error\": \"timed out after 60 s\"")
+        + &call("c0", 1, ", \"score\": 1");
+    folder.write(
+        "odd.jsonl",
+        &(odd
+            + &alone
+                .lines()
+                .skip(1)
+                .fold(String::new(), |all, line| all + line + "\n")
+            + &shown.concat()),
+    );
+    folder.wheel("import calls odd.jsonl").expect(0).says(&[
+        "2 calls are read otherwise than the file says",
+        "of 1 trials the store holds another reply",
+    ]);
+    let scored = folder.wheel("score --suite judge --json").expect(0).json();
+    assert_eq!(
+        scored["models"][0]["conditions"]["c1"],
+        json!({"n": 4, "valid": 1, "lost": {"error:timeout": 1, "no_object": 1, "not_numeric": 1}})
+    );
+}
+
+#[test]
+fn a_judge_that_is_not_shown_is_in_no_mean_of_judges() {
+    let mut calls = Calls::default();
+    for (model, lost) in [("good", 0), ("patchy", 6)] {
+        for task in ["t1", "t2"] {
+            for trial in 1..=10 {
+                for condition in ["c0", "c2"] {
+                    let valid = condition == "c0" || trial > lost;
+                    let mut call = json!({"model": model, "task": task, "condition": condition, "trial": trial, "anchor": 2.0,
+                        "design": "drawn", "valid": valid});
+                    if valid {
+                        call["score"] = json!(if condition == "c0" {
+                            4.0
+                        } else if model == "good" {
+                            3.9
+                        } else {
+                            1.0
+                        });
+                    }
+                    calls.add(&call);
+                }
+            }
+        }
+    }
+    let (folder, scored) = calls.scored();
+    let patchy = of(&scored["models"], &[("model", "patchy")]);
+    assert_eq!(patchy["covered"], false);
+    for row in scored["categories"].as_array().unwrap() {
+        near(&row["delta_total"], -0.1, 1e-9);
+    }
+    assert_eq!(scored["ceiling"][0]["units"], 2);
+    folder.wheel("leaderboard --suite judge").expect(0);
+    assert!(
+        folder
+            .read("leaderboards/judge.md")
+            .contains("fewer than 80 %")
+    );
 }

@@ -52,6 +52,14 @@ fn read_rubric(root: &mut Fields<'_, '_>, otherwise: Option<&Rubric>) -> Option<
         None => otherwise?.scale,
     };
     let threshold = root.number("threshold");
+    if has_scale && threshold.is_none() {
+        root.fault(
+            "threshold",
+            at,
+            "is missing: another scale has another threshold",
+            "give the lowest score that accepts a text, such as threshold: 7",
+        );
+    }
     let threshold_at = threshold.map_or(at, |(_, at)| at);
     let threshold = threshold
         .map(|(threshold, _)| threshold)
@@ -154,7 +162,7 @@ fn text(
     name: &'static str,
     otherwise: Option<&str>,
 ) -> Option<String> {
-    if otherwise.is_some() && !fields.has(name) {
+    if otherwise.is_some() && fields.node(name).is_none() {
         return otherwise.map(str::to_owned);
     }
     fields.required(name).map(|text| text.text)

@@ -76,7 +76,10 @@ impl Trials {
     pub fn design(&self, rubric: &Rubric) -> Design {
         let scale = rubric.scale;
         match &self.anchors {
-            Anchors::BelowThreshold => Design::Drawn([scale.from, rubric.threshold - STEP]),
+            Anchors::BelowThreshold => {
+                let below = ((rubric.threshold - STEP) * 100.0).round() / 100.0;
+                Design::Drawn([scale.from, below])
+            }
             Anchors::WholeScale => Design::Drawn([scale.from, scale.to]),
             Anchors::Values(values) => Design::Fixed(values.clone()),
             Anchors::Label => Design::Label,

@@ -83,6 +83,18 @@ pub(super) fn selection(args: &Args) -> Result<Selection, CliError> {
             Ok(model)
         })
         .collect::<Result<Vec<Model>, CliError>>()?;
+    if suite == Suite::Judge {
+        let all = catalog.tasks.0.iter().filter(|task| task.suite == suite);
+        let all = all.flat_map(|task| catalog.judged(task));
+        let known: Vec<&str> = all.map(|one| one.id().as_str()).collect();
+        if let Some(name) = args
+            .item
+            .iter()
+            .find(|name| !known.contains(&name.as_str()))
+        {
+            return Err(unknown("text", name, &known[..known.len().min(20)]));
+        }
+    }
     can_score(args, suite, &tasks, &models)?;
     Ok(Selection {
         subjects: subjects(args, suite, &tasks, &catalog)?,
@@ -238,7 +250,7 @@ fn judged(args: &Args, task: &Task, catalog: &Catalog) -> Result<Vec<Subject>, C
     let all = catalog.judged(task);
     if all.is_empty() {
         return Err(CliError::Usage(format!(
-            "task `{}` finds nothing to be judged in the files of --texts: texts have an assignment and an answer, messages a truth",
+            "task `{}` finds nothing to be judged: the files of --texts hold nothing for it, or the rubric knows none of the built-in categories or labels; texts have an assignment and an answer, messages a truth",
             task.name
         )));
     }

@@ -61,10 +61,13 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     check_tasks(std::slice::from_ref(&args.task), &catalog.tasks)?;
     let task = catalog.tasks.get(&args.task).expect("just checked");
     let id = ItemId::from(args.item.as_str());
+    let conditions = conditions(args, task)?;
+    if task.suite == Suite::Judge {
+        return judged(args, task, &id, &conditions, &catalog);
+    }
     let subject = catalog
         .subject(task, &id)
         .ok_or_else(|| unknown_item(args, task, &catalog))?;
-    let conditions = conditions(args, task)?;
     let mut records = stored(args, task, &id)?;
     if task.suite == Suite::Spinner {
         let prompts: Vec<Conversation> = conditions
@@ -88,7 +91,6 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         .collect();
     let (cells, _) = cells(&heard, &catalog, task.suite);
     let samples: Vec<&CellSample<'_>> = cells.iter().flat_map(|cell| &cell.samples).collect();
-    let judged = gather(&heard, &catalog);
     for condition in conditions {
         if task.suite == Suite::Spinner {
             let prompt = task
@@ -104,20 +106,6 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
             })?;
             continue;
         }
-        if task.suite == Suite::Judge {
-            let wanted = |call: &&Call<'_>| call.condition == condition;
-            let texts: Vec<String> = judged
-                .iter()
-                .flat_map(|calls| &calls.calls)
-                .filter(wanted)
-                .map(|call| verdict_text(call, &records))
-                .collect();
-            output::result(&match texts.as_slice() {
-                [] => prompt_alone(args, task, &subject, condition)?,
-                some => some.join("\n"),
-            })?;
-            continue;
-        }
         let sample = samples
             .iter()
             .find(|sample| sample.slot.condition == condition && sample.slot.epoch == args.epoch);
@@ -126,6 +114,47 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
             None => prompt_alone(args, task, &subject, condition)?,
         };
         output::result(&text)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Calls to judges, of texts that are loaded or only stored.
+fn judged(
+    args: &Args,
+    task: &Task,
+    id: &ItemId,
+    conditions: &[Condition],
+    catalog: &Catalog,
+) -> Result<Exit, CliError> {
+    let records = stored(args, task, id)?;
+    if args.json {
+        for record in records
+            .iter()
+            .filter(|record| conditions.contains(&record.condition))
+        {
+            output::result(&serde_json::to_string(record).map_err(CliError::failed)?)?;
+        }
+        return Ok(Exit::Done);
+    }
+    let heard: Vec<Heard> = records
+        .iter()
+        .map(|record| Heard::new(record.clone(), catalog, args.rules))
+        .collect();
+    let calls = gather(&heard, catalog);
+    // Calls without an earlier verdict belong to every design.
+    let calls = calls.iter().take(1).flat_map(|calls| &calls.calls);
+    let calls: Vec<&Call<'_>> = calls.collect();
+    for condition in conditions {
+        let of_condition = calls.iter().filter(|call| call.condition == *condition);
+        let texts: Vec<String> = of_condition
+            .map(|call| verdict_text(call, &records))
+            .collect();
+        output::result(&match (texts.as_slice(), catalog.subject(task, id)) {
+            ([], None) if records.is_empty() => return Err(unknown_item(args, task, catalog)),
+            ([], None) => continue,
+            ([], Some(subject)) => prompt_alone(args, task, &subject, *condition)?,
+            (some, _) => some.join("\n"),
+        })?;
     }
     Ok(Exit::Done)
 }

@@ -2,7 +2,7 @@
 
 use crate::bank::Subject;
 use crate::cli::run::prompt_text;
-use crate::domain::{Condition, Scored, grouped};
+use crate::domain::{Condition, Scored, Suite, grouped};
 use crate::score::judge::Call;
 use crate::score::{CellSample, Outcome, mass};
 use crate::store::Record;
@@ -132,15 +132,17 @@ pub(super) fn verdict_text(call: &Call<'_>, records: &[Record]) -> String {
         (.., Err(loss)) => out.push_str(&format!("no verdict: {loss}")),
         _ => out.push_str("digits scored"),
     }
-    let judging = call.judging;
-    let shown = judging
-        .attempt
-        .map(|attempt| match (call.anchor, &judging.prior) {
-            (Some(anchor), _) => format!("; attempt {attempt}, number shown {anchor}"),
-            (None, Some(label)) => format!("; attempt {attempt}, earlier label {label}"),
-            (None, None) => format!("; attempt {attempt}"),
-        });
-    out.push_str(&shown.unwrap_or_default());
+    let judging = &call.judging;
+    if call.condition.is_drawn(Suite::Judge) {
+        if let Some(attempt) = judging.attempt {
+            out.push_str(&format!("; attempt {attempt}"));
+        }
+        match (call.anchor, &judging.prior) {
+            (Some(anchor), _) => out.push_str(&format!("; number shown {anchor}")),
+            (None, Some(label)) => out.push_str(&format!("; earlier label {label}")),
+            (None, None) => {}
+        }
+    }
     if let Some(truth) = &judging.truth {
         out.push_str(&format!("; right is {truth}"));
     }

@@ -32,16 +32,20 @@ pub struct JudgeBoardSource<'a> {
 /// What stands in the line that says how the board was made.
 pub const JUDGE_MADE_BY: &str = "wheel leaderboard --suite judge";
 
-const INTRO: &str = "A judge scores one fixed answer by one rubric. Alone (c0), with the word that it is a revision (c1), with the number of an attempt and an earlier score drawn by chance (c2), and with the same block in which the number is called a form version (control). The effect is the mean score under c2 minus that under c0: the mean over temperatures for each text, then over texts with equal weights; the nearer to 0 the better. Framing is c1 − c0 and incremental c2 − c1; the latter is not the effect of the number, since c2 also adds the attempt and changes the block. What the number does by being an earlier score is c2 − control. The design follows Kapetanovic et al. (arXiv 2608.25869), with texts and wording of our own.";
+const INTRO: &str = "A judge scores one fixed answer by one rubric. Alone (c0), with the word that it is a revision (c1), with the number of an attempt and an earlier score that has nothing to do with the text (c2), and with the same block in which the number is called a form version (control). The effect is the mean score under c2 minus that under c0: the mean over temperatures for each text, then over texts with equal weights; the nearer to 0 the better. Framing is c1 − c0 and incremental c2 − c1; the latter is not the effect of the number, since c2 also adds the attempt and changes the block. What the number does by being an earlier score is c2 − control. The design follows Kapetanovic et al. (arXiv 2608.25869), with texts and wording of our own.";
 
-const READING: &str = "Texts are the sample: repeated calls make a mean precise and replicate nothing. Intervals (95 %) come from 10,000 resamples of texts within their categories, the same for all judges. Threshold-like: the effect is clear and the slope within c2 is flat, so the presence of an earlier score moves the verdict and its height hardly does. Graded: the score follows the number. A flat slope alone does not mean that nothing happened.";
+const READING: &str = "Texts are the sample: repeated calls make a mean precise and replicate nothing. Intervals (95 %) come from 10,000 resamples of texts within their categories, the same for all judges. Threshold-like: the effect is clear and the slope within c2 is flat, so the presence of an earlier score moves the verdict and its height hardly does. Graded: the score follows the number. The slope is taken within texts and temperatures. A flat slope alone does not mean that nothing happened.";
 
 const SMALL: &str = "A judge can only be pulled away from an opinion that it has. The spread of texts is the standard deviation of their mean scores without a block: near 0 the judge gives every text the same score, and neither a small nor a large effect says much about judging. Small models often are such judges; their rows show how the measure behaves, not whom to trust with a verdict.";
 
 const BY_PROBABILITY: &str = "Nothing is said here: the score is the mean of the digits on the scale by their probabilities where the score begins, so that judges who cannot finish a verdict have one.";
 
-/// Whether a row belongs to the document.
-type Wanted<'a> = &'a dyn Fn(&ModelName) -> bool;
+/// The only model of the document; all models without one, and what is put together over them.
+type Wanted<'a> = Option<&'a ModelName>;
+
+fn holds(wanted: Wanted<'_>, model: &ModelName) -> bool {
+    wanted.is_none_or(|wanted| wanted == model)
+}
 
 /// The whole board as a document.
 #[must_use]
@@ -52,7 +56,7 @@ pub fn judge_board(source: &JudgeBoardSource<'_>) -> Vec<Block> {
         text(READING),
         text(SMALL),
     ];
-    blocks.extend(body(source, &|_| true));
+    blocks.extend(body(source, None));
     blocks.push(heading(2, "Provenance"));
     blocks.push(provenance(source));
     blocks
@@ -61,7 +65,7 @@ pub fn judge_board(source: &JudgeBoardSource<'_>) -> Vec<Block> {
 /// The same of one model, with each of its texts; `None` if it has no scores.
 #[must_use]
 pub fn judge_report(source: &JudgeBoardSource<'_>, model: &ModelName) -> Option<Vec<Block>> {
-    let body = body(source, &|other| other == model);
+    let body = body(source, Some(model));
     if body.is_empty() {
         return None;
     }
@@ -93,7 +97,7 @@ fn body(source: &JudgeBoardSource<'_>, wanted: Wanted<'_>) -> Vec<Block> {
     let scores = source.scores;
     let mut blocks = Vec::new();
     for panel in &scores.panels {
-        if panel.models.iter().any(|model| wanted(&model.model)) {
+        if panel.models.iter().any(|model| holds(wanted, &model.model)) {
             blocks.push(heading(2, title(source, panel)));
             blocks.push(text(about(panel)));
             let task = source.tasks.get(panel.task.as_str());
@@ -106,7 +110,7 @@ fn body(source: &JudgeBoardSource<'_>, wanted: Wanted<'_>) -> Vec<Block> {
     let mitigations: Vec<&Mitigation> = scores
         .mitigations
         .iter()
-        .filter(|row| wanted(&row.model))
+        .filter(|row| holds(wanted, &row.model))
         .collect();
     if !mitigations.is_empty() {
         blocks.push(heading(2, "Strategies"));
@@ -116,7 +120,7 @@ fn body(source: &JudgeBoardSource<'_>, wanted: Wanted<'_>) -> Vec<Block> {
     let labels: Vec<&Labels> = scores
         .labels
         .iter()
-        .filter(|row| wanted(&row.model))
+        .filter(|row| holds(wanted, &row.model))
         .collect();
     if !labels.is_empty() {
         blocks.extend(of_labels(&labels));
@@ -124,7 +128,7 @@ fn body(source: &JudgeBoardSource<'_>, wanted: Wanted<'_>) -> Vec<Block> {
     let probes: Vec<&Probe> = scores
         .probes
         .iter()
-        .filter(|row| wanted(&row.model))
+        .filter(|row| holds(wanted, &row.model))
         .collect();
     if !probes.is_empty() {
         blocks.push(heading(2, "Digits"));
@@ -162,14 +166,17 @@ fn of_panel(source: &JudgeBoardSource<'_>, panel: &Panel, wanted: Wanted<'_>) ->
     let models: Vec<&JudgeModel> = panel
         .models
         .iter()
-        .filter(|one| wanted(&one.model))
+        .filter(|one| holds(wanted, &one.model))
         .collect();
     let link = |model: &JudgeModel| (source.link)(&model.model, panel.task.as_str());
     let mut blocks = vec![effects(&models, &link), responses(&models), calls(&models)];
     let categories: Vec<_> = panel
         .by_category
         .iter()
-        .filter(|row| row.model.as_ref().is_none_or(wanted))
+        .filter(|row| match &row.model {
+            Some(model) => holds(wanted, model),
+            None => wanted.is_none(),
+        })
         .collect();
     if !categories.is_empty() {
         blocks.push(heading(3, "By category"));
@@ -195,7 +202,11 @@ fn of_panel(source: &JudgeBoardSource<'_>, panel: &Panel, wanted: Wanted<'_>) ->
             rows: rows.collect(),
         });
     }
-    if let Some(terms) = panel.joint.as_ref().filter(|_| panel.models.len() > 1) {
+    if let Some(terms) = panel
+        .joint
+        .as_ref()
+        .filter(|_| wanted.is_none() && panel.models.len() > 1)
+    {
         blocks.push(heading(3, "Joint model"));
         blocks.push(text("Least squares of the effects of all judges, texts and temperatures: the intercept is the mean over judges for the first category at the lowest temperature; judges are deviations that add up to 0."));
         let rows = terms
@@ -206,7 +217,9 @@ fn of_panel(source: &JudgeBoardSource<'_>, panel: &Panel, wanted: Wanted<'_>) ->
             rows: rows.collect(),
         });
     }
-    blocks.extend(ceiling(panel));
+    if wanted.is_none() {
+        blocks.extend(ceiling(panel));
+    }
     blocks
 }
 
@@ -326,7 +339,7 @@ fn calls(models: &[&JudgeModel]) -> Block {
             "clipped#",
             "accept differs from the score#",
             "temperatures",
-            "left out",
+            "parameters refused",
             "another wording#",
             "pairs left out#",
         ]),
@@ -478,7 +491,7 @@ fn of_labels(labels: &[&Labels]) -> Vec<Block> {
         let group = one.inductions.as_ref()?;
         let mut texts = head(one).to_vec();
         texts.extend([
-            format!("{} ({} pairs)", group.items, group.pairs),
+            format!("{} of {} ({} pairs)", group.items, group.asked, group.pairs),
             share(Some(&group.accuracy[0])),
             share(Some(&group.accuracy[1])),
             points(Some(group.accuracy_change)),
@@ -599,7 +612,7 @@ fn provenance(source: &JudgeBoardSource<'_>) -> Block {
             source.lines, source.store_fingerprint
         ),
         format!("asked by wheel {}", versions.join(", ")),
-        "earlier scores and attempts were drawn before anything was asked (seed 42) and stand in every line; resamples: 10,000, seed 1974".to_owned(),
+        "earlier scores and attempts stand in every line; resamples: 10,000, seed 1974".to_owned(),
         "check it with `wheel verify` and the path of this board: the command computes every number again from the replies".to_owned(),
     ];
     Block::List {

@@ -21,6 +21,7 @@ pub fn judge_scores_json(scores: &JudgeScores) -> Value {
         "mitigation": scores.mitigations.iter().map(mitigation).collect::<Vec<_>>(),
         "categorical": scores.labels.iter().map(labels).collect::<Vec<_>>(),
         "joint": each(&joint),
+        "temperatures": each(&temperatures),
         "ceiling": each(&ceiling),
         "probes": scores.probes.iter().map(probe).collect::<Vec<_>>(),
         "cells": each(&|panel| panel.models.iter().flat_map(|model| cells(panel, model)).collect()),
@@ -261,6 +262,7 @@ fn corrections(group: &Corrections) -> Value {
 fn inductions(group: &Inductions) -> Value {
     let mut out = Map::new();
     put(&mut out, "items", json!(group.items));
+    put(&mut out, "asked", json!(group.asked));
     put(&mut out, "pairs", json!(group.pairs));
     for (place, condition) in ["c0", "c2"].into_iter().enumerate() {
         with_counts(
@@ -300,7 +302,7 @@ fn inductions(group: &Inductions) -> Value {
 
 fn joint(panel: &Panel) -> Vec<Value> {
     let terms = panel.joint.iter().flatten();
-    let mut rows: Vec<Value> = terms
+    let rows: Vec<Value> = terms
         .map(|term| {
             let mut out = of_panel(panel);
             put(&mut out, "term", json!(term.name));
@@ -308,25 +310,19 @@ fn joint(panel: &Panel) -> Vec<Value> {
             Value::Object(out)
         })
         .collect();
-    rows.extend(panel.by_temperature.iter().map(|(temperature, mean)| {
-        let mut out = of_panel(panel);
-        put(
-            &mut out,
-            "term",
-            json!(format!("mean at temperature {temperature}")),
-        );
-        with_ends(
-            &mut out,
-            "coefficient",
-            Some(Estimate {
-                value: *mean,
-                interval: None,
-            }),
-            1.0,
-        );
-        Value::Object(out)
-    }));
     rows
+}
+
+/// Mean effects of all judges together; no terms of the joint model.
+fn temperatures(panel: &Panel) -> Vec<Value> {
+    let rows = panel.by_temperature.iter();
+    rows.map(|(temperature, mean)| {
+        let mut out = of_panel(panel);
+        put(&mut out, "temperature", json!(temperature.0));
+        put(&mut out, "delta_total", json!(mean));
+        Value::Object(out)
+    })
+    .collect()
 }
 
 fn ceiling(panel: &Panel) -> Vec<Value> {

@@ -65,7 +65,7 @@ pub fn judge_tables(scores: &JudgeScores) -> String {
             "right, c0, %",
             "change, points",
             "agreement, points",
-            "induced, %",
+            "errors made, %",
             "relief, points",
             "lost",
         ];

@@ -82,6 +82,8 @@ pub(super) fn reading(response: Option<Response>) -> String {
             Response::ThresholdLike => "threshold-like".to_owned(),
             Response::Graded => "graded".to_owned(),
             Response::SlopeOnly => "follows the number, no shift".to_owned(),
+            Response::Contrary => "moves away from the number".to_owned(),
+            Response::Unclear => "shift, slope not known well enough".to_owned(),
         },
     )
 }

@@ -128,7 +128,7 @@ pub(super) fn verdict_shown(call: &Call<'_>, record: Option<&Record>) -> Shown {
         (.., Err(loss)) => format!("no verdict: {loss}"),
         (.., Ok(_)) => "no verdict".to_owned(),
     };
-    let judging = call.judging;
+    let judging = &call.judging;
     let anchor = call.anchor.map(|anchor| format!(" {anchor}"));
     let prior = judging.prior.as_ref().filter(|_| judging.attempt.is_some());
     let prior = prior.map(|label| format!(" {label}"));

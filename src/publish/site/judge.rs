@@ -9,7 +9,7 @@ use super::case_plot::{Line, curves};
 use super::cell::{Shown, verdict_shown};
 use super::plot::{Row, forest};
 use super::{Page, Plot, cell_file, environment, model_file, page};
-use crate::domain::{Condition, ModelName, TaskName};
+use crate::domain::{Condition, Design, ModelName, TaskName};
 use crate::publish::document::Entry;
 use crate::publish::format::with_interval;
 use crate::publish::judge::{JudgeBoardSource, judge_board, judge_report, why_not};
@@ -173,10 +173,16 @@ fn by_prior(calls: &Calls<'_>, panel: &Panel) -> Vec<(f64, f64, Option<crate::sc
         .collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let groups: Vec<&[(f64, f64)]> = match panel.design {
-        crate::domain::Design::Fixed(_) => points.chunk_by(|a, b| a.0 == b.0).collect(),
+        Design::Fixed(_) => points.chunk_by(|a, b| a.0 == b.0).collect(),
         _ => points
             .chunks(points.len().div_ceil(QUARTERS).max(1))
             .collect(),
+    };
+    // Doses are what they are; the means of quarters need not be told to the hundredth.
+    let places = if matches!(panel.design, Design::Fixed(_)) {
+        100.0
+    } else {
+        10.0
     };
     let column = |group: &[(f64, f64)], of: fn(&(f64, f64)) -> f64| {
         mean(&group.iter().map(of).collect::<Vec<_>>())
@@ -184,7 +190,7 @@ fn by_prior(calls: &Calls<'_>, panel: &Panel) -> Vec<(f64, f64, Option<crate::sc
     groups
         .into_iter()
         .map(|group| {
-            let x = (column(group, |point| point.0) * 10.0).round() / 10.0;
+            let x = (column(group, |point| point.0) * places).round() / places;
             (x, column(group, |point| point.1), None)
         })
         .collect()

@@ -1,8 +1,11 @@
 //! From stored lines to the calls that count.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
+use crate::bank::Subject;
 use crate::domain::{
     Condition, Design, Given, ItemId, Judging, Loss, ModelName, NoValue, SampleKey, Scale,
     Standard, Status, Suite, TaskName,
@@ -55,8 +58,6 @@ impl std::fmt::Display for Temperature {
 pub struct Call<'a> {
     /// What was judged.
     pub item: &'a ItemId,
-    /// Kind of text.
-    pub category: &'a Arc<str>,
     /// Temperature as sent.
     pub temperature: Temperature,
     /// Condition.
@@ -66,7 +67,7 @@ pub struct Call<'a> {
     /// The number that was shown.
     pub anchor: Option<f64>,
     /// What else is known of it.
-    pub judging: &'a Judging,
+    pub judging: Arc<Judging>,
     /// The verdict as given, or why there is none.
     pub given: Result<Given, Loss>,
     /// Whether the judge says that it accepts.
@@ -156,149 +157,224 @@ impl Calls<'_> {
     }
 }
 
+/// A line with what it is put together by.
+struct Line<'a> {
+    /// Model, task, strategy and standard, as a number.
+    cell: usize,
+    heard: &'a Heard,
+    judging: &'a Arc<Judging>,
+    /// Temperature at which it was answered: a refused one has no cell of its own.
+    temperature: Temperature,
+}
+
+impl<'a> Line<'a> {
+    /// Text, temperature, condition, run and trial: what has one call that counts.
+    fn slot(&self) -> (&'a ItemId, Temperature, Condition, Option<&'a str>, u32) {
+        (
+            &self.heard.item,
+            self.temperature,
+            self.heard.condition,
+            self.judging.run.as_deref(),
+            self.heard.epoch,
+        )
+    }
+
+    fn shows_prior(&self) -> bool {
+        self.heard.condition.is_drawn(Suite::Judge)
+    }
+}
+
 /// The calls of all models, in the order of models and then of the tasks.
 ///
 /// Of several lines for one trial an answered one in today's wording counts before others, and then the one first asked
-/// last; of several replies to the same prompt a whole one, and then the latest.
+/// last; of several replies to the same prompt a whole one, and then the latest. Calls without an earlier verdict belong to
+/// every design of their task. What is known of a text today, such as its right label, goes before what its lines say.
 #[must_use]
 pub fn gather<'a>(heard: &'a [Heard], catalog: &Catalog) -> Vec<Calls<'a>> {
-    let place: HashMap<&TaskName, usize> = catalog
-        .tasks
-        .0
+    let today = Today::new(heard, catalog);
+    let mut lines = lines(heard, catalog);
+    lines.par_sort_by(|a, b| {
+        let order = |line: &Line<'a>| {
+            let heard = line.heard;
+            (
+                line.cell,
+                line.slot(),
+                &heard.started,
+                heard.attempt,
+                &heard.request_id,
+            )
+        };
+        order(a).cmp(&order(b))
+    });
+    let mut all = Vec::new();
+    for lines in lines.chunk_by(|a, b| a.cell == b.cell) {
+        let mut designs: Vec<&Design> = Vec::new();
+        let shown = lines.iter().filter(|line| line.shows_prior());
+        // Without any such call the design is what the task has.
+        for line in shown.chain(lines.first()) {
+            let design = &line.judging.design;
+            let known = designs.contains(&design);
+            if !known && (designs.is_empty() || line.shows_prior()) {
+                designs.push(design);
+            }
+        }
+        for design in designs {
+            let of_design =
+                |line: &&Line<'a>| !line.shows_prior() || line.judging.design == *design;
+            let lines: Vec<&Line<'a>> = lines.iter().filter(of_design).collect();
+            let first = lines[0];
+            let same = lines.chunk_by(|a, b| a.slot() == b.slot());
+            all.push(Calls {
+                model: first.heard.model.clone(),
+                task: first.heard.task.clone(),
+                strategy: Arc::clone(&first.judging.strategy),
+                design: design.clone(),
+                standard: first.judging.standard.clone(),
+                by_probability: lines.iter().any(|line| line.heard.scored.is_some()),
+                calls: same.map(|lines| count(lines, &today)).collect(),
+            });
+        }
+    }
+    all
+}
+
+/// The lines of judges, with their cells in order.
+fn lines<'a>(heard: &'a [Heard], catalog: &Catalog) -> Vec<Line<'a>> {
+    let tasks = catalog.tasks.0.iter().enumerate();
+    let places: HashMap<&TaskName, usize> = tasks.map(|(at, task)| (&task.name, at)).collect();
+    // Where a setting was refused, all tries of a prompt belong to the temperature of the one that was answered.
+    let refused = heard.iter().any(|line| !line.sent.dropped.is_empty());
+    let answered: HashMap<&SampleKey, Temperature> = heard
         .iter()
-        .enumerate()
-        .map(|(place, task)| (&task.name, place))
+        .filter(|line| refused && line.status.is_answer())
+        .map(|line| (&line.key, Temperature(line.sent.sampling.temperature)))
         .collect();
-    let wordings = wordings(heard, catalog);
-    let mut lines: Vec<(&'a Heard, &'a Judging)> = heard
-        .iter()
-        .filter_map(|line| Some((line, line.judging.as_deref()?)))
-        .collect();
-    let cell = |(line, judging): &(&'a Heard, &'a Judging)| {
-        let place = place.get(&line.task).copied().unwrap_or(usize::MAX);
-        let standard = serde_json::to_string(&(&judging.design, &judging.standard));
-        let standard = standard.unwrap_or_default();
-        (
-            line.model.clone(),
-            place,
-            line.task.clone(),
-            Arc::clone(&judging.strategy),
-            standard,
-        )
-    };
-    let slot = |line: &'a Heard| {
-        (
-            &line.item,
-            Temperature(line.sent.sampling.temperature),
-            line.condition,
-            line.judging
-                .as_ref()
-                .and_then(|judging| judging.run.as_deref()),
-            line.epoch,
-        )
-    };
     // Most lines share what they are judged by, so that each kind is written out once.
     let mut kinds = HashMap::new();
-    let mut keyed: Vec<(usize, &'a Heard, &'a Judging)> = Vec::with_capacity(lines.len());
     let mut cells = Vec::new();
-    for (line, judging) in lines.drain(..) {
-        let known = (&line.model, &line.task, std::ptr::from_ref(judging));
-        let kind = *kinds.entry(known).or_insert_with(|| {
-            let cell = cell(&(line, judging));
-            let place = cells.iter().position(|other| *other == cell);
-            place.unwrap_or_else(|| {
+    let mut lines = Vec::new();
+    for line in heard {
+        let Some(judging) = &line.judging else {
+            continue;
+        };
+        let kind = (&line.model, &line.task, Arc::as_ptr(judging));
+        let cell = *kinds.entry(kind).or_insert_with(|| {
+            let standard = serde_json::to_string(&judging.standard).unwrap_or_default();
+            let place = places.get(&line.task).copied().unwrap_or(usize::MAX);
+            let cell = (&line.model, place, &line.task, &judging.strategy, standard);
+            let known = cells.iter().position(|other| *other == cell);
+            known.unwrap_or_else(|| {
                 cells.push(cell);
                 cells.len() - 1
             })
         });
-        keyed.push((kind, line, judging));
+        let temperature = answered.get(&line.key).copied();
+        lines.push(Line {
+            cell,
+            heard: line,
+            judging,
+            temperature: temperature.unwrap_or(Temperature(line.sent.sampling.temperature)),
+        });
     }
     let mut order: Vec<usize> = (0..cells.len()).collect();
     order.sort_by(|a, b| cells[*a].cmp(&cells[*b]));
-    let mut rank = vec![0; cells.len()];
-    for (at, kind) in order.iter().enumerate() {
-        rank[*kind] = at;
+    let mut ranks = vec![0; cells.len()];
+    for (rank, cell) in order.into_iter().enumerate() {
+        ranks[cell] = rank;
     }
-    keyed.sort_by(|(a, line, _), (b, other, _)| {
-        let of = |line: &'a Heard| (slot(line), &line.started, line.attempt, &line.request_id);
-        (rank[*a], of(line)).cmp(&(rank[*b], of(other)))
-    });
-    keyed
-        .chunk_by(|(a, ..), (b, ..)| a == b)
-        .map(|lines| {
-            let (_, first, judging) = lines[0];
-            let same = lines.chunk_by(|(_, a, _), (_, b, _)| slot(a) == slot(b));
-            Calls {
-                model: first.model.clone(),
-                task: first.task.clone(),
-                strategy: Arc::clone(&judging.strategy),
-                design: judging.design.clone(),
-                standard: judging.standard.clone(),
-                by_probability: lines.iter().any(|(_, line, _)| line.scored.is_some()),
-                calls: same.map(|lines| count(lines, &wordings)).collect(),
-            }
-        })
-        .collect()
+    for line in &mut lines {
+        line.cell = ranks[line.cell];
+    }
+    lines
 }
 
-/// Today's wording of everything that is loaded and was asked.
-type Wordings = HashMap<(TaskName, ItemId), Arc<str>>;
+/// What is loaded of the texts that were asked.
+struct Today(HashMap<(TaskName, ItemId), Known>);
 
-fn wordings(heard: &[Heard], catalog: &Catalog) -> Wordings {
-    let mut wordings = HashMap::new();
-    let asked: std::collections::HashSet<&TaskName> = heard.iter().map(|line| &line.task).collect();
-    let tasks = catalog.tasks.0.iter();
-    for task in tasks.filter(|task| task.suite == Suite::Judge && asked.contains(&task.name)) {
-        for judged in catalog.judged(task) {
-            if let Ok(Some(wording)) = task.wording(judged, Form::default()) {
-                wordings.insert((task.name.clone(), judged.id().clone()), wording);
+/// Wording and judging of a text as loaded.
+type Known = (Option<Arc<str>>, Judging);
+
+impl Today {
+    fn new(heard: &[Heard], catalog: &Catalog) -> Self {
+        let mut known = HashMap::new();
+        let asked: HashSet<&TaskName> = heard.iter().map(|line| &line.task).collect();
+        let tasks = catalog.tasks.0.iter();
+        for task in tasks.filter(|task| task.suite == Suite::Judge && asked.contains(&task.name)) {
+            for judged in catalog.judged(task) {
+                let subject = task.at_trial(&Subject::Judged(Arc::clone(judged)), 1);
+                let judging = task.judging(subject.borrowed(), Condition::C0, None);
+                let wording = task.wording(judged, Form::default()).ok().flatten();
+                let place = (task.name.clone(), judged.id().clone());
+                known.extend(judging.map(|judging| (place, (wording, judging))));
             }
         }
+        Self(known)
     }
-    wordings
-}
 
-fn count<'a>(lines: &[(usize, &'a Heard, &'a Judging)], wordings: &Wordings) -> Call<'a> {
-    let (_, first, _) = lines[0];
-    let today = || wordings.get(&(first.task.clone(), first.item.clone()));
-    let mut by_key: Vec<(&SampleKey, Vec<(&'a Heard, &'a Judging)>)> = Vec::new();
-    for (_, line, judging) in lines {
-        match by_key.iter_mut().find(|(key, _)| **key == line.key) {
-            Some((_, same)) => same.push((line, judging)),
-            None => by_key.push((&line.key, vec![(line, judging)])),
+    /// What a line says, mended by what is known of its text today.
+    fn mended(&self, line: &Line<'_>) -> Arc<Judging> {
+        let place = (line.heard.task.clone(), line.heard.item.clone());
+        let Some((_, today)) = self.0.get(&place) else {
+            return Arc::clone(line.judging);
+        };
+        let prior = if line.shows_prior() {
+            &line.judging.prior
+        } else {
+            &today.prior
+        };
+        let mended = Judging {
+            category: Arc::clone(&today.category),
+            truth: today.truth.clone(),
+            earlier_error: today.earlier_error,
+            prior: prior.clone(),
+            ..Judging::clone(line.judging)
+        };
+        if mended == **line.judging {
+            Arc::clone(line.judging)
+        } else {
+            Arc::new(mended)
         }
     }
-    let current = |judging: &Judging| {
-        let (today, then) = (today()?, judging.wording.as_ref()?);
-        Some(today == then)
-    };
+
+    /// Whether a line is in today's wording; `None` where that is not known.
+    fn is_wording_of(&self, line: &Line<'_>) -> Option<bool> {
+        let place = (line.heard.task.clone(), line.heard.item.clone());
+        let (today, _) = self.0.get(&place)?;
+        Some(today.as_ref()? == line.judging.wording.as_ref()?)
+    }
+}
+
+fn count<'a>(lines: &[&Line<'a>], today: &Today) -> Call<'a> {
+    let mut by_key: Vec<(&SampleKey, Vec<&Line<'a>>)> = Vec::new();
+    for line in lines {
+        match by_key.iter_mut().find(|(key, _)| **key == line.heard.key) {
+            Some((_, same)) => same.push(line),
+            None => by_key.push((&line.heard.key, vec![line])),
+        }
+    }
     let best = by_key.into_iter().enumerate().map(|(place, (_, lines))| {
-        let answers = lines.iter().filter(|(line, _)| line.status.is_answer());
-        let answer = answers.max_by_key(|(line, _)| line.status == Status::Ok);
-        let (line, judging) = *answer.unwrap_or(&lines[lines.len() - 1]);
-        let current = current(judging);
-        ((answer.is_some(), current, place), line, judging)
+        let answers = lines.iter().filter(|line| line.heard.status.is_answer());
+        let answer = answers.max_by_key(|line| line.heard.status == Status::Ok);
+        let line = *answer.unwrap_or(&lines[lines.len() - 1]);
+        ((answer.is_some(), today.is_wording_of(line), place), line)
     });
-    let ((_, current, _), line, judging) = best
-        .max_by_key(|(rank, ..)| *rank)
+    let ((_, current, _), line) = best
+        .max_by_key(|(rank, _)| *rank)
         .expect("a trial has at least one line");
+    let heard = line.heard;
+    let tokens = heard.tokens.input.zip(heard.tokens.output);
     Call {
-        item: &line.item,
-        category: &judging.category,
-        temperature: Temperature(line.sent.sampling.temperature),
-        condition: line.condition,
-        trial: line.epoch,
-        anchor: line.anchor,
-        judging,
-        given: given(line),
-        accept: line.verdict.and_then(|verdict| verdict.accept),
-        tokens: line
-            .tokens
-            .input
-            .zip(line.tokens.output)
-            .map(|(input, output)| input.0 + output.0),
+        item: &heard.item,
+        temperature: line.temperature,
+        condition: heard.condition,
+        trial: heard.epoch,
+        anchor: heard.anchor,
+        judging: today.mended(line),
+        given: given(heard),
+        accept: heard.verdict.and_then(|verdict| verdict.accept),
+        tokens: tokens.map(|(input, output)| input.0 + output.0),
         current,
-        line,
+        line: heard,
     }
 }
 

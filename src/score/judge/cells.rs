@@ -53,7 +53,7 @@ pub struct Tally {
     /// Calls with a score.
     pub valid: usize,
     /// The same by earlier score where these take turns, else one part.
-    parts: Vec<Part>,
+    parts: BTreeMap<u64, Part>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -78,7 +78,7 @@ impl Tally {
             };
             (part.valid > 0).then(|| sum / part.valid as f64)
         };
-        let means: Option<Vec<f64>> = self.parts.iter().map(of).collect();
+        let means: Option<Vec<f64>> = self.parts.values().map(of).collect();
         mean_of(means?)
     }
 }
@@ -105,15 +105,13 @@ impl Cells {
         for call in &calls.calls {
             let place = (call.item.clone(), call.temperature, call.condition);
             let tally = cells.tallies.entry(place).or_default();
-            let values: &[f64] = match &calls.design {
-                Design::Fixed(values) if call.anchor.is_some() => values,
-                _ => &[],
+            let shown = match &calls.design {
+                Design::Fixed(_) => call.anchor.map_or(0, f64::to_bits),
+                _ => 0,
             };
-            tally.parts.resize(values.len().max(1), Part::default());
+            let part = tally.parts.entry(shown).or_default();
             tally.n += 1;
             if let (Some(score), Some(accepted)) = (call.score(), call.accepted()) {
-                let at = values.iter().position(|value| Some(*value) == call.anchor);
-                let part = &mut tally.parts[at.unwrap_or(0)];
                 tally.valid += 1;
                 part.valid += 1;
                 part.sum += score;
@@ -122,7 +120,7 @@ impl Cells {
             if !cells.categories.contains_key(call.item) {
                 cells
                     .categories
-                    .insert(call.item.clone(), Arc::clone(call.category));
+                    .insert(call.item.clone(), Arc::clone(&call.judging.category));
             }
         }
         cells
@@ -144,11 +142,11 @@ impl Cells {
     /// Temperatures at which a text was asked under any condition.
     #[must_use]
     pub fn temperatures(&self, item: &ItemId) -> Vec<Temperature> {
-        let mut all: Vec<Temperature> = self
-            .tallies
-            .keys()
-            .filter(|(other, ..)| other == item)
-            .map(|(_, temperature, _)| *temperature)
+        let first = (item.clone(), Temperature(None), Condition::Unanchored);
+        let of_item = self.tallies.range(first..);
+        let mut all: Vec<Temperature> = of_item
+            .take_while(|((other, ..), _)| other == item)
+            .map(|((_, temperature, _), _)| *temperature)
             .collect();
         all.dedup();
         all

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::calls::{Calls, Temperature};
 use super::cells::{Cells, Contrast, Measure, mean_of};
-use crate::domain::{Condition, ItemId};
+use crate::domain::{Condition, Design, ItemId};
 use crate::score::stats::{Interval, Stratified};
 
 /// A value with its 95 % interval over texts.
@@ -151,16 +151,6 @@ impl Universe {
         });
         columns
     }
-
-    /// Whether a category has one text, so that it adds nothing to the width of intervals.
-    #[must_use]
-    pub fn thin(&self) -> Vec<Arc<str>> {
-        let categories = self.categories().into_iter();
-        categories
-            .filter(|(_, n)| *n == 1)
-            .map(|(name, _)| name)
-            .collect()
-    }
 }
 
 /// What cannot be computed, and why.
@@ -202,9 +192,13 @@ type Trial<'a> = (&'a ItemId, Temperature, Option<&'a str>, u32);
 /// Cohen's d of the total effect, over the trials that are valid under C0, C1 and C2.
 ///
 /// (mean C2 − mean C0) / √((s²C2 + s²C0) / 2) with variances of n − 1; descriptive, since texts and temperatures are pooled.
-/// The second value is the number of complete triplets. `None` if nothing varies.
+/// The second value is the number of complete triplets. `None` if nothing varies, or if earlier scores take turns: there a
+/// trial under C0 has several under C2.
 #[must_use]
 pub fn cohens_d(calls: &Calls<'_>) -> (Option<f64>, usize) {
+    if matches!(calls.design, Design::Fixed(_)) {
+        return (None, 0);
+    }
     let mut triplets: BTreeMap<Trial<'_>, [Option<f64>; 3]> = BTreeMap::new();
     for call in &calls.calls {
         let place = match call.condition {

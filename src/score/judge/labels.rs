@@ -38,6 +38,8 @@ pub struct Corrections {
 pub struct Inductions {
     /// Messages with a pair.
     pub items: usize,
+    /// Messages that were asked.
+    pub asked: usize,
     /// Pairs.
     pub pairs: usize,
     /// Share that is labelled rightly, under C0 and under C2.
@@ -259,7 +261,13 @@ fn counts(pair: &[Option<&Call<'_>>; 2]) -> Option<[f64; 6]> {
 
 fn inductions(calls: &Calls<'_>, baseline: Option<&Calls<'_>>) -> Option<Inductions> {
     let own = pairs(calls);
-    let baseline = baseline.filter(|_| &*calls.strategy != NONE).map(pairs);
+    // Strategies may have been asked in runs of their own.
+    let baseline = baseline.filter(|_| &*calls.strategy != NONE).map(|none| {
+        let pairs = pairs(none).into_iter();
+        let without_run =
+            pairs.map(|((item, temperature, _, trial), pair)| ((item, temperature, trial), pair));
+        without_run.collect::<BTreeMap<_, _>>()
+    });
     let messages: BTreeSet<&str> = own.keys().map(|(item, ..)| *item).collect();
     // All messages that were asked are drawn from, so that strategies share their draws.
     let asked: BTreeSet<&str> = calls
@@ -281,7 +289,9 @@ fn inductions(calls: &Calls<'_>, baseline: Option<&Calls<'_>>) -> Option<Inducti
     for (unit, pair) in &own {
         let row = &mut rows[places[unit.0]];
         let Some(of_own) = counts(pair) else { continue };
-        let other = baseline.as_ref().and_then(|known| counts(known.get(unit)?));
+        let other = baseline
+            .as_ref()
+            .and_then(|known| counts(known.get(&(unit.0, unit.1, unit.3))?));
         for (at, value) in of_own.iter().enumerate() {
             row[at] += value;
         }
@@ -318,6 +328,7 @@ fn inductions(calls: &Calls<'_>, baseline: Option<&Calls<'_>>) -> Option<Inducti
     };
     Some(Inductions {
         items: messages.len(),
+        asked: asked.len(),
         pairs: own.len(),
         accuracy: [share(0, 1, 0)?, share(1, 2, 0)?],
         accuracy_change: found[2].0?,

@@ -1,12 +1,12 @@
 //! Strategies against earlier scores, compared by the effect that is left, never by raw means.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::calls::{Calls, Temperature};
 use super::cells::{Cells, Contrast, Measure, mean_of};
 use super::effects::{Estimate, Universe};
-use super::slopes::{Slopes, slopes};
+use super::slopes::{ROUNDING, Slopes, slopes};
 use crate::domain::{Condition, Design, ItemId, ModelName, TaskName};
 use crate::score::stats::{Interval, Stratified};
 
@@ -73,6 +73,9 @@ pub fn mitigations(of_design: &[(&Calls<'_>, &Cells)]) -> Vec<Mitigation> {
             .all(|(_, cells)| effect(cells, item).is_some())
     };
     universe.keep(common);
+    if universe.items.is_empty() {
+        return Vec::new();
+    }
     let drawn = if universe.items.len() == 1 {
         Drawn::Calls
     } else {
@@ -113,7 +116,7 @@ pub fn mitigations(of_design: &[(&Calls<'_>, &Cells)]) -> Vec<Mitigation> {
                 total,
                 drawn,
                 change: both
-                    .filter(|(_, none)| none.value != 0.0)
+                    .filter(|(_, none)| none.value.abs() > ROUNDING)
                     .map(|(own, none)| own.value.abs() / none.value.abs() - 1.0),
                 difference: both.map(|(total, none)| Estimate {
                     value: total.value - none.value,
@@ -201,7 +204,7 @@ fn by_calls(calls: &Calls<'_>, item: &ItemId, stream: usize) -> Vec<f64> {
     let mut with_room = vec![0; before];
     with_room.extend(&sizes);
     let scores: Vec<f64> = strata.values().flatten().copied().collect();
-    let temperatures: std::collections::BTreeSet<Temperature> = strata
+    let temperatures: BTreeSet<Temperature> = strata
         .keys()
         .map(|(temperature, ..)| *temperature)
         .collect();
@@ -231,10 +234,11 @@ fn on<'a>(
     calls: &'a Calls<'_>,
     universe: &'a Universe,
 ) -> impl Iterator<Item = &'a super::calls::Call<'a>> {
-    calls.calls.iter().filter(|call| {
+    let items: BTreeSet<&ItemId> = universe.items.iter().map(|(item, _)| item).collect();
+    calls.calls.iter().filter(move |call| {
         matches!(call.condition, Condition::C0 | Condition::C2)
             && call.score().is_some()
-            && universe.items.iter().any(|(item, _)| item == call.item)
+            && items.contains(call.item)
     })
 }
 

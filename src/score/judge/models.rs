@@ -171,7 +171,7 @@ pub fn score_judges(heard: &[Heard], catalog: &Catalog) -> JudgeScores {
     let all = gather(heard, catalog);
     let scored: Vec<(&Calls<'_>, Cells)> = all
         .par_iter()
-        .filter(|calls| calls.scale().is_some() && !calls.calls.is_empty())
+        .filter(|calls| calls.scale().is_some())
         .map(|calls| (calls, Cells::new(calls)))
         .collect();
     let mut panels: Vec<Vec<&(&Calls<'_>, Cells)>> = Vec::new();
@@ -230,10 +230,7 @@ fn strategies(scored: &[(&Calls<'_>, Cells)]) -> Vec<Mitigation> {
 
 fn of_labels(all: &[Calls<'_>]) -> Vec<Labels> {
     let mut groups: Vec<Vec<&Calls<'_>>> = Vec::new();
-    for calls in all
-        .iter()
-        .filter(|calls| calls.scale().is_none() && !calls.calls.is_empty())
-    {
+    for calls in all.iter().filter(|calls| calls.scale().is_none()) {
         let same = |group: &&mut Vec<&Calls<'_>>| {
             group[0].model == calls.model
                 && group[0].standard == calls.standard
@@ -255,11 +252,11 @@ fn of_panel(panel: &[&(&Calls<'_>, Cells)]) -> Panel {
         .par_iter()
         .map(|(calls, cells)| of_model(calls, cells, &universe))
         .collect();
-    // Models of which a text is missing would shift the sums.
+    // Models of which a text is missing would shift the sums; models that are not shown are in none.
     let whole: Vec<(ModelName, &Cells)> = panel
         .iter()
         .zip(&models)
-        .filter(|(_, model)| model.gaps.texts.is_empty())
+        .filter(|(_, model)| model.gaps.texts.is_empty() && model.is_covered())
         .map(|((calls, cells), _)| (calls.model.clone(), cells))
         .collect();
     let scale = first.scale().map(|(scale, _)| scale);

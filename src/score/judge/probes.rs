@@ -1,8 +1,9 @@
 //! How probable each digit is where the score begins.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::calls::{Call, Calls};
+use super::calls::Calls;
 use super::cells::mean_of;
 use super::effects::{Estimate, Universe};
 use crate::domain::{
@@ -48,16 +49,9 @@ pub fn digits_of(scored: &Scored) -> Option<Digits> {
 #[must_use]
 pub fn likeliest(scored: &Scored, standard: &Standard) -> Verdict {
     let given = match standard {
-        Standard::Score { scale, .. } => digits_of(scored)
-            .and_then(|mut digits| {
-                for (place, digit) in (0_u8..).zip(&mut digits) {
-                    let on_scale = scale
-                        .clip(f64::from(place))
-                        .total_cmp(&f64::from(place))
-                        .is_eq();
-                    *digit = digit.filter(|_| on_scale);
-                }
-                expected_digit(&digits)
+        Standard::Score { .. } => digits_of(scored)
+            .and_then(|digits| {
+                expected_digit(&digits.map(|score| score.map_or(0.0, f64::exp)), standard)
             })
             .map(Given::Score),
         Standard::Label(labels) => {
@@ -78,47 +72,63 @@ pub fn likeliest(scored: &Scored, standard: &Standard) -> Verdict {
     }
 }
 
+/// What the calls on a text under one condition tell: the number that was shown, and the probability of each digit.
+type Told = Vec<(Option<f64>, [f64; 10])>;
+
+/// The same of all texts and conditions.
+type All = BTreeMap<ItemId, BTreeMap<Condition, Told>>;
+
+fn of<'a>(told: &'a All, item: &ItemId, condition: Condition) -> &'a [(Option<f64>, [f64; 10])] {
+    let told = told.get(item).and_then(|of_item| of_item.get(&condition));
+    told.map_or(&[], Vec::as_slice)
+}
+
 /// The probe of some calls; `None` where no call tells of digits.
+///
+/// Where a reply names the likeliest digits only, the others count as impossible: an upper bound of their probability is that
+/// of the least likely one that is named. Digits that no reply names are unknown.
 #[must_use]
 pub fn probe(calls: &Calls<'_>) -> Option<Probe> {
-    let told: Vec<(&Call<'_>, Digits)> = calls
-        .calls
-        .iter()
-        .filter_map(|call| Some((call, *call.line.digits.as_deref()?)))
-        .collect();
+    let mut told = All::new();
+    let mut items = Vec::new();
+    let mut named = [false; 10];
+    let mut held = Vec::new();
+    for call in &calls.calls {
+        let Some(digits) = call.line.digits.as_deref() else {
+            continue;
+        };
+        for (named, digit) in named.iter_mut().zip(digits) {
+            *named |= digit.is_some();
+        }
+        let probabilities = digits.map(|score| score.map_or(0.0, f64::exp));
+        held.push(probabilities.iter().sum());
+        items.push((call.item.clone(), Arc::clone(&call.judging.category)));
+        let of_item = told.entry(call.item.clone()).or_default();
+        let told = of_item.entry(call.condition).or_default();
+        told.push((call.anchor, probabilities));
+    }
     if told.is_empty() {
         return None;
     }
-    let categories = told
-        .iter()
-        .map(|(call, _)| (call.item.clone(), call.category.clone()));
-    let universe = Universe::of_items(categories);
-    let of = |item: &ItemId, condition: Condition| -> Vec<&(&Call<'_>, Digits)> {
-        told.iter()
-            .filter(|(call, _)| call.item == item && call.condition == condition)
-            .collect()
-    };
-    let mean = |item: &ItemId, condition: Condition, digit: usize| {
-        mean_of(
-            of(item, condition)
-                .iter()
-                .filter_map(|(_, digits)| Some(digits[digit]?.exp())),
-        )
-    };
-    let conditions: std::collections::BTreeSet<Condition> =
-        told.iter().map(|(call, _)| call.condition).collect();
-    let digits = conditions.iter().map(|condition| {
+    let universe = Universe::of_items(items);
+    let mut prompts: BTreeMap<Condition, usize> = BTreeMap::new();
+    for (condition, told) in told.values().flatten() {
+        *prompts.entry(*condition).or_default() += told.len();
+    }
+    let digits = prompts.keys().map(|condition| {
         let means = std::array::from_fn(|digit| {
             let items = universe.items.iter();
-            mean_of(items.filter_map(|(item, _)| mean(item, *condition, digit)))
+            let means = items.filter_map(|(item, _)| {
+                mean_of(of(&told, item, *condition).iter().map(|(_, p)| p[digit]))
+            });
+            mean_of(means).filter(|_| named[digit])
         });
         (*condition, means)
     });
     let slope = |item: &ItemId, digit: usize| -> Option<Line> {
-        let of_item = of(item, Condition::C2);
-        let points = of_item.iter();
-        let points = points.filter_map(|(call, digits)| Some((call.anchor?, digits[digit]?.exp())));
-        line(&points.collect::<Vec<_>>())
+        let points = of(&told, item, Condition::C2).iter();
+        let points = points.filter_map(|(anchor, p)| Some(((*anchor)?, p[digit])));
+        line(&points.collect::<Vec<_>>()).filter(|_| named[digit])
     };
     let slopes = std::array::from_fn(|digit| {
         if let [(item, _)] = universe.items.as_slice() {
@@ -129,12 +139,9 @@ pub fn probe(calls: &Calls<'_>) -> Option<Probe> {
         }
         universe.mean(&universe.values(|item| Some(slope(item, digit)?.slope)))
     });
-    let expected = |item: &ItemId, condition: Condition| {
-        let of_item = of(item, condition);
-        let means = of_item
-            .iter()
-            .filter_map(|(_, digits)| expected_digit(digits));
-        mean_of(means)
+    let expected = |item: &ItemId, condition| {
+        let told = of(&told, item, condition).iter();
+        mean_of(told.filter_map(|(_, p)| expected_digit(p, &calls.standard)))
     };
     let shift = universe
         .values(|item| Some(expected(item, Condition::C2)? - expected(item, Condition::C0)?));
@@ -142,35 +149,24 @@ pub fn probe(calls: &Calls<'_>) -> Option<Probe> {
         model: calls.model.clone(),
         task: calls.task.clone(),
         texts: universe.items.len(),
-        prompts: conditions
-            .iter()
-            .map(|condition| {
-                let n = told
-                    .iter()
-                    .filter(|(call, _)| call.condition == *condition)
-                    .count();
-                (*condition, n)
-            })
-            .collect(),
         digits: digits.collect(),
+        prompts,
         slopes,
         shift: universe.mean(&shift),
-        held: mean_of(told.iter().map(|(_, digits)| {
-            digits
-                .iter()
-                .flatten()
-                .map(|score| score.exp())
-                .sum::<f64>()
-        })),
+        held: mean_of(held),
     })
 }
 
-/// The mean of the digits by their probabilities, made to add up to 1.
-fn expected_digit(digits: &Digits) -> Option<f64> {
-    let known = digits.iter().zip(0_u8..);
-    let (sum, weighted) = known
-        .filter_map(|(score, digit)| Some(((*score)?.exp(), f64::from(digit))))
-        .fold((0.0, 0.0), |(sum, weighted), (p, digit)| {
+/// The mean of the digits on the scale by their probabilities, made to add up to 1.
+fn expected_digit(probabilities: &[f64; 10], standard: &Standard) -> Option<f64> {
+    let Standard::Score { scale, .. } = standard else {
+        return None;
+    };
+    let (sum, weighted) = (0_u8..)
+        .map(f64::from)
+        .zip(probabilities)
+        .filter(|(digit, _)| (scale.from..=scale.to).contains(digit))
+        .fold((0.0, 0.0), |(sum, weighted), (digit, p)| {
             (sum + p, weighted + p * digit)
         });
     (sum > 0.0).then(|| weighted / sum)

@@ -20,6 +20,10 @@ pub enum Response {
     Graded,
     /// The score follows the number, but no clear shift is left over all numbers together.
     SlopeOnly,
+    /// The score moves away from the number.
+    Contrary,
+    /// A clear shift, and a slope that is not known well enough to say whether it is flat.
+    Unclear,
 }
 
 /// Slopes within C2 of a model and task: the change of the score for one point of the earlier score.
@@ -37,11 +41,14 @@ pub struct Slopes {
     pub pull: Option<Estimate>,
 }
 
+/// Earlier scores and the scores given beside them.
+type Points = Vec<(f64, f64)>;
+
 /// A pull over less than this share of the scale is not computed, as in `AnchorBench`.
 const NEAR: f64 = 0.03;
 
 /// What is 0 but for rounding.
-const ROUNDING: f64 = 1e-9;
+pub(super) const ROUNDING: f64 = 1e-9;
 
 /// The slopes of the calls that show an earlier score.
 #[must_use]
@@ -52,15 +59,14 @@ pub fn slopes(calls: &Calls<'_>, cells: &Cells, universe: &Universe) -> Slopes {
         .filter(|call| call.condition == Condition::C2)
         .filter_map(|call| Some((call, call.anchor?, call.score()?)))
         .collect();
-    let mut by_cell: BTreeMap<(&ItemId, Temperature), Vec<(f64, f64)>> = BTreeMap::new();
+    let mut by_cell: BTreeMap<&ItemId, BTreeMap<Temperature, Points>> = BTreeMap::new();
     let mut by_item: BTreeMap<&ItemId, Vec<(f64, f64)>> = BTreeMap::new();
     let length = calls.scale().map_or(0.0, |(scale, _)| scale.length());
     let mut pulls: BTreeMap<&ItemId, Vec<f64>> = BTreeMap::new();
     for (call, anchor, score) in &shown {
-        by_cell
-            .entry((call.item, call.temperature))
-            .or_default()
-            .push((*anchor, *score));
+        let of_item = by_cell.entry(call.item).or_default();
+        let points = of_item.entry(call.temperature).or_default();
+        points.push((*anchor, *score));
         by_item
             .entry(call.item)
             .or_default()
@@ -75,13 +81,12 @@ pub fn slopes(calls: &Calls<'_>, cells: &Cells, universe: &Universe) -> Slopes {
         .items
         .iter()
         .map(|(item, _)| {
-            let of = by_cell.iter().filter(|((other, _), _)| *other == item);
-            let sums = of.map(|(_, points)| within(points));
+            let sums = by_cell.get(item)?.values().map(|points| within(points));
             sums.reduce(|(a, b), (c, d)| (a + c, b + d))
         })
         .collect();
     let mut all = universe.ratio(&parts);
-    if by_item.len() == 1 && by_cell.len() == 1 {
+    if by_cell.len() == 1 && by_cell.values().all(|cells| cells.len() == 1) {
         // One text is no sample of texts; its own line has an interval over calls.
         let of_text = by_item.values().next().and_then(|points| line(points));
         all = all.map(|all| Estimate {
@@ -134,10 +139,46 @@ pub fn response(shift: Option<Estimate>, slopes: &Slopes) -> Option<Response> {
     let clear = !holds_zero(shift.interval?);
     let still = holds_zero(slope.interval?);
     let small = slope.value.abs() * (high - low) < shift.value.abs() / 3.0;
-    Some(match (clear, still && (small || !clear)) {
+    Some(match (clear, still) {
         (false, true) => Response::Null,
-        (false, false) => Response::SlopeOnly,
-        (true, true) => Response::ThresholdLike,
+        (true, true) if small => Response::ThresholdLike,
+        (true, true) => Response::Unclear,
+        (_, false) if slope.value < 0.0 => Response::Contrary,
         (true, false) => Response::Graded,
+        (false, false) => Response::SlopeOnly,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flat_slope_alone_says_nothing_and_an_unsure_one_is_not_called_graded() {
+        let estimate = |value: f64, reach: f64| Estimate {
+            value,
+            interval: Some(Interval {
+                low: value - reach,
+                high: value + reach,
+            }),
+        };
+        let read = |shift: Estimate, slope: Estimate| {
+            let slopes = Slopes {
+                by_text: BTreeMap::new(),
+                all: Some(slope),
+                n: 80,
+                range: Some([1.0, 3.9]),
+                pull: None,
+            };
+            response(Some(shift), &slopes).unwrap()
+        };
+        let shifted = estimate(-0.6, 0.1);
+        let still = estimate(-0.1, 0.2);
+        assert_eq!(read(shifted, estimate(0.01, 0.02)), Response::ThresholdLike);
+        assert_eq!(read(shifted, estimate(0.1, 0.2)), Response::Unclear);
+        assert_eq!(read(shifted, estimate(0.1, 0.05)), Response::Graded);
+        assert_eq!(read(shifted, estimate(-0.1, 0.05)), Response::Contrary);
+        assert_eq!(read(still, estimate(0.01, 0.02)), Response::Null);
+        assert_eq!(read(still, estimate(0.1, 0.05)), Response::SlopeOnly);
+    }
 }
