@@ -2,6 +2,7 @@
 
 mod board;
 mod json;
+mod tables;
 mod terminal;
 mod words;
 

@@ -1,9 +1,10 @@
 //! Calls to judges that other programs made, as JSON lines.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod told;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::domain::{
@@ -12,6 +13,10 @@ use crate::domain::{
 };
 use crate::parse::read_verdict;
 use crate::store::{Record, RecordedError, Sent, Spot};
+use told::{
+    DESIGNS, Group, Messages, Place, Told, below, designs, group, is_label, scale_of, stated,
+    strategy,
+};
 
 /// What is wrong with a line, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,78 +26,6 @@ pub struct CallFault {
     line: usize,
     message: String,
     mend: &'static str,
-}
-
-/// One call, as a line tells it.
-#[derive(Debug, Clone, Deserialize)]
-struct Told {
-    #[serde(default)]
-    run: Option<Value>,
-    model: String,
-    #[serde(alias = "item")]
-    task: String,
-    #[serde(default)]
-    category: Option<String>,
-    condition: String,
-    #[serde(default)]
-    strategy: Option<String>,
-    #[serde(default)]
-    temperature: Option<f64>,
-    #[serde(alias = "epoch")]
-    trial: u32,
-    #[serde(default, alias = "k")]
-    attempt: Option<u32>,
-    /// A score, or a label.
-    #[serde(
-        default,
-        alias = "a",
-        alias = "prior_score",
-        alias = "prior_label",
-        alias = "prior"
-    )]
-    anchor: Option<Value>,
-    #[serde(
-        default,
-        alias = "raw_text",
-        alias = "raw",
-        alias = "reply",
-        alias = "response"
-    )]
-    text: Option<String>,
-    #[serde(default, alias = "parsed_score")]
-    score: Option<Value>,
-    #[serde(default, alias = "parsed_label")]
-    label: Option<String>,
-    #[serde(default)]
-    valid: Option<bool>,
-    #[serde(default, rename = "clipped")]
-    _clipped: Option<bool>,
-    #[serde(default)]
-    prompt_tokens: Option<u64>,
-    #[serde(default)]
-    completion_tokens: Option<u64>,
-    #[serde(default)]
-    prompt_hash: Option<String>,
-    #[serde(default, alias = "digit_logprobs", alias = "logprobs")]
-    digits: Option<BTreeMap<String, f64>>,
-    #[serde(default)]
-    error: Option<String>,
-    #[serde(default)]
-    truth: Option<String>,
-    /// `a`: the earlier label was wrong and is shown; `b`: it was right, and another is shown.
-    #[serde(default)]
-    group: Option<String>,
-    #[serde(default)]
-    design: Option<String>,
-    #[serde(default)]
-    scale: Option<[f64; 2]>,
-    #[serde(default)]
-    threshold: Option<f64>,
-    #[serde(default)]
-    labels: Option<Vec<String>>,
-    /// What nobody reads.
-    #[serde(flatten)]
-    rest: BTreeMap<String, Value>,
 }
 
 /// The calls of a file as lines of the store.
@@ -105,12 +38,6 @@ pub struct ToldCalls {
     /// Calls whose text we read otherwise than the file says.
     pub read_otherwise: usize,
 }
-
-/// Scores that can be given unless a line says otherwise, and the lowest that accepts.
-const SCALE: ([f64; 2], f64) = ([0.0, 5.0], 4.0);
-
-/// More different earlier scores than this are drawn rather than fixed.
-const MOST_FIXED: usize = 10;
 
 /// Reads calls of some files, each with the name that messages call it by; `now` is the time to put where none is told.
 ///
@@ -192,13 +119,6 @@ fn is_read_otherwise(call: &Told, judging: &Judging) -> bool {
     let other_verdict = stated.is_some_and(|stated| stated != given && stated.is_ok());
     call.valid.is_some_and(|valid| valid != given.is_ok())
         || (call.valid != Some(false) && other_verdict)
-}
-
-/// Where a call is told of.
-#[derive(Debug, Clone, Copy)]
-struct Place<'a> {
-    file: &'a str,
-    line: usize,
 }
 
 #[derive(Default)]
@@ -382,129 +302,6 @@ impl Reader {
     }
 }
 
-/// Calls that share how their earlier scores were chosen: model, strategy, run and the design as told.
-type Group = (String, Arc<str>, Option<String>, Option<String>);
-
-fn group(call: &Told) -> Group {
-    let run = call.run.as_ref().map(ToString::to_string);
-    (call.model.clone(), strategy(call), run, call.design.clone())
-}
-
-fn is_label(call: &Told) -> bool {
-    call.truth.is_some() || call.group.is_some() || matches!(call.anchor, Some(Value::String(_)))
-}
-
-fn strategy(call: &Told) -> Arc<str> {
-    match call.strategy.as_deref().map(str::trim) {
-        None | Some("" | "none" | "baseline") => "none".into(),
-        Some("cot" | "CoT" | "steps") => "steps".into(),
-        Some(other) => other.into(),
-    }
-}
-
-/// Words for designs.
-const DESIGNS: [&str; 3] = ["drawn", "fixed", "scale"];
-
-/// The scale and the threshold of a call; another scale has no threshold of its own.
-fn scale_of(call: &Told) -> ([f64; 2], f64) {
-    let otherwise = if call.scale.is_some() {
-        f64::NAN
-    } else {
-        SCALE.1
-    };
-    (
-        call.scale.unwrap_or(SCALE.0),
-        call.threshold.unwrap_or(otherwise),
-    )
-}
-
-fn below(call: &Told) -> Design {
-    let (scale, threshold) = scale_of(call);
-    Design::Drawn([scale[0], ((threshold - 0.01) * 100.0).round() / 100.0])
-}
-
-/// How earlier scores were chosen: as the lines say; else fixed if a few values stand there several times each.
-fn designs(told: &[(Place<'_>, Told, Condition)]) -> BTreeMap<Group, Design> {
-    let mut found: BTreeMap<Group, (BTreeMap<u64, usize>, &Told)> = BTreeMap::new();
-    for (_, call, condition) in told.iter().filter(|(_, call, _)| !is_label(call)) {
-        let (values, _) = found
-            .entry(group(call))
-            .or_insert_with(|| (BTreeMap::new(), call));
-        let anchor = call.anchor.as_ref().and_then(Value::as_f64);
-        if let (Some(anchor), Condition::C2) = (anchor, condition) {
-            *values.entry(anchor.to_bits()).or_default() += 1;
-        }
-    }
-    let of = |(values, call): (BTreeMap<u64, usize>, &Told)| {
-        let few = (1..=MOST_FIXED).contains(&values.len()) && values.values().all(|n| *n > 1);
-        match call.design.as_deref() {
-            Some("scale") => Design::Drawn(scale_of(call).0),
-            Some("fixed") => fixed(values),
-            None if few => fixed(values),
-            _ => below(call),
-        }
-    };
-    let found = found.into_iter();
-    found.map(|(group, shown)| (group, of(shown))).collect()
-}
-
-fn fixed(values: BTreeMap<u64, usize>) -> Design {
-    let mut values: Vec<f64> = values.into_keys().map(f64::from_bits).collect();
-    values.sort_by(f64::total_cmp);
-    Design::Fixed(values)
-}
-
-/// What the lines of messages say together.
-struct Messages<'a> {
-    /// The labels of each model: those that its lines list, else all that are told as right, shown or given.
-    labels: BTreeMap<&'a str, Arc<[Arc<str>]>>,
-    /// The earlier label of each message, by model.
-    priors: BTreeMap<(&'a str, &'a str), &'a str>,
-}
-
-impl<'a> Messages<'a> {
-    fn new(told: &'a [(Place<'_>, Told, Condition)], reader: &mut Reader) -> Self {
-        let mut found: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        let mut listed: BTreeMap<&str, &[String]> = BTreeMap::new();
-        let mut priors: BTreeMap<(&str, &str), &str> = BTreeMap::new();
-        let mut truths: BTreeMap<&str, &str> = BTreeMap::new();
-        for (at, call, condition) in told.iter().filter(|(_, call, _)| is_label(call)) {
-            if let Some(labels) = &call.labels {
-                listed.entry(&call.model).or_insert(labels);
-            }
-            let shown = call.anchor.as_ref().and_then(Value::as_str);
-            let set = found.entry(&call.model).or_default();
-            set.extend(call.truth.as_deref());
-            set.extend(shown);
-            set.extend(call.label.as_deref().filter(|_| call.valid != Some(false)));
-            if let (Some(shown), Condition::C2) = (shown, condition) {
-                priors.insert((&call.model, &call.task), shown);
-            }
-            if let Some(truth) = &call.truth {
-                let known = *truths.entry(&call.task).or_insert(truth);
-                if known != truth {
-                    let message = format!(
-                        "`{}` has the right label {known} in another line",
-                        call.task
-                    );
-                    reader.fault(*at, message, "give each message one right label");
-                }
-            }
-        }
-        let labels = found.into_iter().map(|(model, set)| {
-            let labels: Vec<Arc<str>> = match listed.get(model) {
-                Some(listed) => listed.iter().map(|label| label.as_str().into()).collect(),
-                None => set.into_iter().map(Into::into).collect(),
-            };
-            (model, labels.into())
-        });
-        Self {
-            labels: labels.collect(),
-            priors,
-        }
-    }
-}
-
 /// The name of the task in the store.
 fn task_name(judging: &Judging) -> String {
     let base = match &judging.design {
@@ -631,16 +428,6 @@ fn answer(call: &Told, record: &mut Record) {
             record.error = failed("the file tells of no valid verdict", ErrorClass::BadBody);
         }
     }
-}
-
-/// The verdict that a line tells, as a reply that says it.
-fn stated(call: &Told) -> Option<String> {
-    let stated = match (&call.score, &call.label) {
-        (Some(score), _) => serde_json::json!({"score": score}),
-        (None, Some(label)) => serde_json::json!({"label": label}),
-        (None, None) => return None,
-    };
-    Some(stated.to_string())
 }
 
 /// The class of a failure, by its name or by what it says.
