@@ -73,7 +73,12 @@ impl Heard {
             let scored = record.scored.as_ref().and_then(digits_of);
             let start = record.conversation.prefill().unwrap_or_default();
             let of_body = || digits_of_body(record.body.as_deref()?, start);
-            record.digits.or(scored).or_else(of_body)
+            record
+                .digits
+                .as_deref()
+                .copied()
+                .or(scored)
+                .or_else(of_body)
         });
         // Wordings of judges are told apart by what their lines say.
         if judging.is_some() {

@@ -76,7 +76,7 @@ pub struct Record {
     pub judging: Option<Arc<Judging>>,
     /// How probable each digit was where a score begins, of calls that were made elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub digits: Option<Digits>,
+    pub digits: Option<Box<Digits>>,
     /// Id of the batch that the reply came with; null for a call of its own.
     #[serde(default)]
     pub batch: Option<String>,

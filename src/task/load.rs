@@ -1,10 +1,10 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use strum::{IntoEnumIterator, VariantNames};
 
 use super::check::check_rendering;
 use super::judging::read_judges;
-use super::render::environment;
 use super::steps::read_steps;
 use super::targets::{GRID, Targets, read_targets};
 use super::{Prescribed, Step, Task, TaskFile, Tasks};
@@ -90,10 +90,10 @@ fn read_file(document: &Document, faults: &mut Faults) -> Vec<Task> {
     let mut tasks: Vec<Task> = read_task(document, &base, None, faults)
         .into_iter()
         .collect();
-    let Some(name) = tasks.first().map(|task| task.name.clone()) else {
+    let Some(first) = tasks.first().cloned() else {
         return tasks;
     };
-    let grid = by_probability(&tasks[0]);
+    let grid = by_probability(&first);
     for (_, at, node) in &variants {
         let Value::List(variants) = &node.value else {
             faults.0.push(document.fault(
@@ -106,7 +106,9 @@ fn read_file(document: &Document, faults: &mut Faults) -> Vec<Task> {
         };
         for variant in variants {
             let merged = merge(&base, variant);
-            tasks.extend(read_task(document, &merged, Some(&name), faults));
+            let says = |(name, ..): &Entry| name == "messages";
+            let same = !matches!(&variant.value, Value::Map(entries) if entries.iter().any(says));
+            tasks.extend(read_task(document, &merged, Some((&first, same)), faults));
         }
     }
     tasks.extend(grid);
@@ -140,12 +142,15 @@ fn merge(base: &Node, over: &Node) -> Node {
     }
 }
 
+/// Reads one task; of a variant the task it belongs to, and whether its messages are the same.
 fn read_task(
     document: &Document,
     node: &Node,
-    variant_of: Option<&TaskName>,
+    base: Option<(&Task, bool)>,
     faults: &mut Faults,
 ) -> Option<Task> {
+    let variant_of = base.map(|(base, _)| &base.name);
+    let compiled = base.and_then(|(base, same)| same.then_some(&base.environment));
     let before = faults.0.len();
     let mut root = Fields::open(document, node, "the task", faults)?;
     let mut name = root.required("name");
@@ -214,12 +219,12 @@ fn read_task(
         own,
         with,
         taken: BTreeMap::new(),
-        environment: environment(),
+        environment: Arc::default(),
     };
     if task.title.is_empty() {
         task.title = task.name.to_string();
     }
-    read_steps(&mut root, nodes, &mut task);
+    read_steps(&mut root, nodes, &mut task, compiled);
     for condition in &task.conditions {
         let wanted = task.wanted();
         let estimates = task

@@ -24,6 +24,7 @@ pub use source::{TaskFile, TaskIoError, built_in, read_folder};
 pub use targets::{Grid, Targets};
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::bank::cases::Spec;
 use crate::bank::judge::Trials;
@@ -68,7 +69,8 @@ pub struct Task {
     with: BTreeMap<String, minijinja::Value>,
     /// Which steps are taken.
     taken: BTreeMap<(Condition, bool), Vec<bool>>,
-    environment: minijinja::Environment<'static>,
+    /// Compiled templates; variants that change no message share those of their task.
+    environment: Arc<minijinja::Environment<'static>>,
 }
 
 /// Sampling that a task prescribes.

@@ -1,6 +1,7 @@
 //! Tasks whose prompts came with their cases.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::render::environment;
 use super::{Part, Prescribed, Step, Task};
@@ -58,7 +59,7 @@ pub fn published_task(name: &TaskName, set: &PublishedSet, known: Option<&Task>)
         own: BTreeMap::new(),
         with: BTreeMap::new(),
         taken,
-        environment: of_stages(),
+        environment: Arc::new(of_stages()),
     }
 }
 

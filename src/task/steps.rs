@@ -1,16 +1,30 @@
 //! The messages of a task file.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use strum::VariantNames;
 
 use super::load::{Entry, text_of};
+use super::render::environment;
 use super::{Part, Step, Task};
 use crate::domain::{Condition, Role};
 use crate::yaml::{Fields, Node, Scalar, Value};
 
-/// Reads the messages of a task, and works out which of them each condition takes.
-pub(super) fn read_steps(root: &mut Fields<'_, '_>, nodes: &[Node], task: &mut Task) {
+/// Templates of a task by name.
+pub(super) type Templates = minijinja::Environment<'static>;
+
+/// Reads the messages of a task, and works out which of them each condition takes. Templates that are compiled already are
+/// not compiled again.
+pub(super) fn read_steps(
+    root: &mut Fields<'_, '_>,
+    nodes: &[Node],
+    task: &mut Task,
+    compiled: Option<&Arc<Templates>>,
+) {
+    let mut own = compiled.is_none().then(environment);
+    let expressions = environment();
+
     // Which of the steps are taken is looked up before a call, so that asking and scoring need no expressions.
     let pairs: Vec<(Condition, bool)> = task
         .conditions
@@ -34,14 +48,16 @@ pub(super) fn read_steps(root: &mut Fields<'_, '_>, nodes: &[Node], task: &mut T
             );
             continue;
         };
-        let Some(step) = read_step(root, entry, position + 1, &mut task.environment) else {
+        let Some(step) = read_step(root, entry, position + 1, own.as_mut()) else {
             continue;
         };
         let is_call = matches!(step, Step::Call { .. });
         for (condition, tools) in &pairs {
             let holds = match when {
                 None => Ok(true),
-                Some((_, _, expression)) => holds(task, expression, *condition, *tools),
+                Some((_, _, expression)) => {
+                    holds(task, &expressions, expression, *condition, *tools)
+                }
             };
             let holds = holds.unwrap_or_else(|error| {
                 if (*condition, *tools) == pairs[0] {
@@ -63,17 +79,22 @@ pub(super) fn read_steps(root: &mut Fields<'_, '_>, nodes: &[Node], task: &mut T
         task.steps.push(step);
     }
     task.taken = taken;
+    task.environment = match (own, compiled) {
+        (None, Some(compiled)) => Arc::clone(compiled),
+        (own, _) => Arc::new(own.unwrap_or_else(environment)),
+    };
 }
 
 /// Whether a step is taken.
 fn holds(
     task: &Task,
+    expressions: &Templates,
     expression: &Node,
     condition: Condition,
     tools: bool,
 ) -> Result<bool, minijinja::Error> {
     let text = text_of(expression).unwrap_or_default();
-    let expression = task.environment.compile_expression(&text)?;
+    let expression = expressions.compile_expression(&text)?;
     Ok(expression.eval(task.common(condition, tools))?.is_true())
 }
 
@@ -81,11 +102,14 @@ fn read_step(
     root: &mut Fields<'_, '_>,
     (key, at, value): &Entry,
     position: usize,
-    environment: &mut minijinja::Environment<'static>,
+    mut environment: Option<&mut Templates>,
 ) -> Option<Step> {
     let mut compile = |root: &mut Fields<'_, '_>, name: String, node: &Node| {
         let text = text_of(node).unwrap_or_default();
-        if let Err(error) = environment.add_template_owned(name.clone(), text) {
+        let added = environment
+            .as_mut()
+            .map(|environment| environment.add_template_owned(name.clone(), text));
+        if let Some(Err(error)) = added {
             root.fault(
                 key,
                 node.at,

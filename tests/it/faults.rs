@@ -275,15 +275,15 @@ fn start(folder: &Folder, words: &str) -> Child {
         .unwrap()
 }
 
-/// Peak memory of a process so far, in megabytes.
+/// Memory that a process has for itself, in megabytes. Pages of the program file are not counted: a debug build has more of them.
 fn peak(child: &Child) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let line = status.lines().find(|line| line.starts_with("RssAnon:"))?;
     let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kilobytes / 1024)
 }
 
-/// Waits for the end and gives it with the peak memory.
+/// Waits for the end and gives it with the largest memory seen.
 fn finish(mut child: Child) -> (Run, u64) {
     let mut most = 0;
     while child.try_wait().unwrap().is_none() {

@@ -388,7 +388,7 @@ fn record(call: &Told, condition: Condition, judging: Judging, now: &str) -> Rec
                 digits[place] = Some(*score);
             }
         }
-        digits
+        Box::new(digits)
     });
     answer(call, &mut record);
     record
