@@ -881,7 +881,7 @@ fn bad_lines_of_calls_name_file_line_and_mend() {
         ),
         (
             r#"{"model": "m", "task": "t", "condition": "c0", "trial": 2, "scale": [1, 10]}"#,
-            "does not lie on the scale",
+            "another scale has another threshold",
         ),
         (
             r#"{"model": "m", "task": "t", "condition": "c0", "trial": 2, "design": "some"}"#,
@@ -889,7 +889,7 @@ fn bad_lines_of_calls_name_file_line_and_mend() {
         ),
         (
             r#"{"model": "m", "task": "t", "condition": "c0", "trial": 2, "digits": {"4": 0.7}}"#,
-            "at most 0",
+            "together they hold at most 1",
         ),
         (
             r#"{"model": "m", "task": "u", "condition": "c2", "trial": 2, "group": "a", "truth": "x", "anchor": "x"}"#,
@@ -1073,7 +1073,7 @@ fn bad_texts_and_rubrics_name_file_line_and_mend() {
     folder
         .wheel("run --suite judge --item sum-tide --model scripted/pull=0")
         .expect(2)
-        .says(&["there is no text `sum-tide`, did you mean sum-tides?"]);
+        .says(&["there is no text or message `sum-tide`, did you mean sum-tides?"]);
     let task = "name: mine\nsuite: judge\njudges: {of: texts}\nconditions: [c0, c2]\nmessages:\n  - user: \"{{ answer }}\"\n  - ask: [verdict]\n";
     folder.write("tasks/mine.yaml", task);
     folder

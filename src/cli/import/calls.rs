@@ -9,7 +9,7 @@ use clap::Args as ClapArgs;
 use super::lines::{add, told};
 use crate::cli::workspace::StoreArgs;
 use crate::cli::{CliError, Exit, output};
-use crate::domain::SampleKey;
+use crate::domain::{ModelName, SampleKey, TaskName};
 use crate::import::call_lines;
 use crate::store::{Record, cell_path, packed, read_file};
 
@@ -47,6 +47,9 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
             calls.read_otherwise
         ));
     }
+    for note in apart(store, &calls.records) {
+        output::note(&note);
+    }
     let again = answered_otherwise(store, &calls.records)?;
     if again > 0 {
         output::note(&format!(
@@ -83,4 +86,29 @@ fn answered_otherwise(store: &Path, records: &[Record]) -> Result<usize, CliErro
         .map_err(CliError::failed)?;
     }
     Ok(other.len())
+}
+
+/// Says where calls of one judge and strategy come to lie in two tasks, which are scored apart.
+fn apart(store: &Path, records: &[Record]) -> Vec<String> {
+    let tasks: BTreeSet<(&ModelName, &TaskName)> = records
+        .iter()
+        .map(|record| (&record.model, &record.task))
+        .collect();
+    let mut notes = Vec::new();
+    for (model, task) in tasks {
+        let other = match task.as_str().strip_prefix("judge-dose") {
+            Some(rest) => format!("judge{rest}"),
+            None => match task.as_str().strip_prefix("judge") {
+                Some(rest) => format!("judge-dose{rest}"),
+                None => continue,
+            },
+        };
+        let path = cell_path(store, model, &other.as_str().into());
+        if path.is_file() {
+            notes.push(format!(
+                "warning: {model}: the store has calls in the task {other} too, and these go to {task}: the two are scored apart; import all files of a study in one command, or say \"design\" in every line"
+            ));
+        }
+    }
+    notes
 }

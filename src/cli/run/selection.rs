@@ -1,5 +1,6 @@
 //! What a run asks for: names resolved, settings overridden, every cell planned against the store.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -67,7 +68,7 @@ pub(super) fn selection(args: &Args) -> Result<Selection, CliError> {
         .map(|task| Arc::new(task.clone()))
         .collect();
     let mut names = args.model.clone();
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(name.clone()));
     if names.is_empty() {
         let preferred = std::env::var("WHEEL_MODEL")
@@ -86,13 +87,14 @@ pub(super) fn selection(args: &Args) -> Result<Selection, CliError> {
     if suite == Suite::Judge {
         let all = catalog.tasks.0.iter().filter(|task| task.suite == suite);
         let all = all.flat_map(|task| catalog.judged(task));
-        let known: Vec<&str> = all.map(|one| one.id().as_str()).collect();
-        if let Some(name) = args
-            .item
-            .iter()
-            .find(|name| !known.contains(&name.as_str()))
-        {
-            return Err(unknown("text", name, &known[..known.len().min(20)]));
+        let known: BTreeSet<&str> = all.map(|one| one.id().as_str()).collect();
+        if let Some(name) = args.item.iter().find(|name| !known.contains(name.as_str())) {
+            let near = nearest(name, known.iter().copied())
+                .map_or_else(String::new, |near| format!(", did you mean {near}?"));
+            return Err(CliError::Usage(format!(
+                "there is no text or message `{name}`{near}; ids are such as {}",
+                known.last().unwrap_or(&"sum-tides")
+            )));
         }
     }
     can_score(args, suite, &tasks, &models)?;

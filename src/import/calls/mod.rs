@@ -14,8 +14,8 @@ use crate::domain::{
 use crate::parse::read_verdict;
 use crate::store::{Record, RecordedError, Sent, Spot};
 use told::{
-    DESIGNS, Group, Messages, Place, Told, below, designs, group, is_label, scale_of, stated,
-    strategy,
+    DESIGNS, Group, Messages, Place, Told, anchor_of, below, designs, group, is_label, scale_of,
+    stated, strategy,
 };
 
 /// What is wrong with a line, and what to do.
@@ -77,6 +77,7 @@ pub fn call_lines(files: &[(String, String)], now: &str) -> Result<ToldCalls, Ve
     let mut calls = ToldCalls::default();
     let mut places: BTreeMap<String, Place<'_>> = BTreeMap::new();
     let mut categories: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut scales: BTreeMap<(&str, Arc<str>, Option<String>), String> = BTreeMap::new();
     for (at, call, condition) in &told {
         for field in call.rest.keys() {
             *calls.unread.entry(field.clone()).or_default() += 1;
@@ -87,6 +88,24 @@ pub fn call_lines(files: &[(String, String)], now: &str) -> Result<ToldCalls, Ve
                 let message = format!("`{}` has the category {known} in another line", call.task);
                 reader.fault(*at, message, "give each text one category");
             }
+        }
+        // Runs of one model may have scales of their own, conditions of one run may not.
+        let (model, strategy, run, _) = group(call);
+        let by = if is_label(call) {
+            "labels".to_owned()
+        } else {
+            format!("{:?}", scale_of(call))
+        };
+        let place = (call.model.as_str(), strategy, run);
+        let known = scales.entry(place).or_insert_with(|| by.clone());
+        if *known != by {
+            let message =
+                format!("other lines of {model} are judged by another scale or threshold");
+            reader.fault(
+                *at,
+                message,
+                "give runs with a scale of their own a name in `run`",
+            );
         }
         let judging = reader.judging(*at, call, *condition, &designs, &messages);
         let Some(judging) = judging else { continue };
@@ -165,24 +184,11 @@ impl Reader {
                 "give the score or label in `anchor`",
             );
         }
-        let (scale, threshold) = scale_of(call);
-        let lies = |score: f64| (scale[0]..=scale[1]).contains(&score);
-        if !lies(threshold) || threshold <= scale[0] {
-            self.fault(
-                at,
-                format!(
-                    "the threshold {threshold} does not lie on the scale, above its lowest score"
-                ),
-                "give both, such as \"scale\": [0, 5], \"threshold\": 4",
-            );
+        if call.model.trim().is_empty() || call.task.trim().is_empty() {
+            self.fault(at, "model or task is empty", "name who judged, and what");
         }
-        let anchor = call.anchor.as_ref().and_then(Value::as_f64);
-        if condition == Some(Condition::C2) && anchor.is_some_and(|anchor| !lies(anchor)) {
-            self.fault(
-                at,
-                "the earlier score lies off the scale",
-                "give the scale, such as \"scale\": [1, 10], \"threshold\": 7",
-            );
+        if !is_label(call) {
+            self.check_scores(at, call, condition);
         }
         if let Some(other) = call
             .design
@@ -195,19 +201,51 @@ impl Reader {
                 "it can be drawn, fixed or scale",
             );
         }
-        if call
-            .digits
-            .iter()
-            .flatten()
-            .any(|(_, score)| *score > 0.0 || score.is_nan())
-        {
+        let digits = || call.digits.iter().flatten();
+        let known = |name: &str| name.len() == 1 && name.bytes().all(|byte| byte.is_ascii_digit());
+        let held: f64 = digits().map(|(_, score)| score.exp()).sum();
+        if digits().any(|(name, _)| !known(name.trim())) || !held.is_finite() || held > 1.001 {
             self.fault(
                 at,
-                "a logarithm of a probability is at most 0",
-                "give natural logarithms",
+                "the digits are no probabilities of 0 to 9: together they hold at most 1",
+                "give natural logarithms, such as {\"4\": -0.1}",
             );
         }
         condition.filter(|_| self.faults.len() == before)
+    }
+
+    fn check_scores(&mut self, at: Place<'_>, call: &Told, condition: Option<Condition>) {
+        let (scale, threshold) = scale_of(call);
+        let lies = |score: f64| (scale[0]..=scale[1]).contains(&score);
+        if !lies(threshold) || threshold <= scale[0] {
+            let message = if threshold.is_nan() {
+                "another scale has another threshold, and none is told".to_owned()
+            } else {
+                format!(
+                    "the threshold {threshold} does not lie on the scale, above its lowest score"
+                )
+            };
+            self.fault(
+                at,
+                message,
+                "give both, such as \"scale\": [0, 5], \"threshold\": 4",
+            );
+        }
+        let anchor = anchor_of(call);
+        if call.anchor.is_some() && anchor.is_none() {
+            self.fault(
+                at,
+                "the earlier score is no number",
+                "give a number; of labelled messages give truth and group too",
+            );
+        }
+        if condition == Some(Condition::C2) && anchor.is_some_and(|anchor| !lies(anchor)) {
+            self.fault(
+                at,
+                "the earlier score lies off the scale",
+                "give the scale, such as \"scale\": [1, 10], \"threshold\": 7",
+            );
+        }
     }
 
     fn judging(
@@ -271,7 +309,8 @@ impl Reader {
         let prior = messages
             .priors
             .get(&(call.model.as_str(), call.task.as_str()));
-        for (what, label) in [("right", Some(truth.as_str())), ("earlier", prior.copied())] {
+        let earlier = prior.copied().filter(|_| condition == Condition::C2);
+        for (what, label) in [("right", Some(truth.as_str())), ("earlier", earlier)] {
             if label.is_some_and(|label| !set.iter().any(|known| **known == *label)) {
                 let message = format!(
                     "the {what} label `{}` is not in the set",
@@ -280,7 +319,7 @@ impl Reader {
                 self.fault(at, message, "list all of them in `labels`");
             }
         }
-        if prior == Some(&truth.as_str()) {
+        if earlier == Some(truth.as_str()) {
             self.fault(
                 at,
                 "the earlier label is the right one",
@@ -319,8 +358,8 @@ fn task_name(judging: &Judging) -> String {
 }
 
 fn record(call: &Told, condition: Condition, judging: Judging, now: &str) -> Record {
-    let anchor = call.anchor.as_ref().and_then(Value::as_f64);
-    let anchor = anchor.filter(|_| matches!(condition, Condition::C2 | Condition::Control));
+    let anchor =
+        anchor_of(call).filter(|_| matches!(condition, Condition::C2 | Condition::Control));
     // Scores that take turns have a trial each.
     let epoch = match (&judging.design, anchor) {
         (Design::Fixed(values), Some(anchor)) => {
@@ -404,7 +443,8 @@ fn answer(call: &Told, record: &mut Record) {
             message: message.to_owned(),
         })
     };
-    match (&call.error, &call.text, stated) {
+    let error = call.error.as_ref().filter(|error| !error.trim().is_empty());
+    match (error, &call.text, stated) {
         (Some(error), ..) => {
             let class = class_of(error);
             if class == ErrorClass::Policy {
@@ -435,10 +475,10 @@ fn class_of(error: &str) -> ErrorClass {
     let said = error.to_lowercase();
     let holds = |words: &[&str]| words.iter().any(|word| said.contains(word));
     said.trim().parse().unwrap_or_else(|_| match () {
-        () if holds(&["timeout", "timed out"]) => ErrorClass::Timeout,
-        () if holds(&["refus", "filter", "policy"]) => ErrorClass::Policy,
-        () if holds(&["429", "rate limit", "too many"]) => ErrorClass::Rate,
+        () if holds(&["timeout", "timed out", "time-out"]) => ErrorClass::Timeout,
         () if holds(&["connect"]) => ErrorClass::Connection,
+        () if holds(&["429", "rate limit", "too many"]) => ErrorClass::Rate,
+        () if holds(&["refus", "filter", "policy"]) => ErrorClass::Policy,
         () => ErrorClass::Server,
     })
 }

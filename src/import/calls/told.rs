@@ -103,7 +103,16 @@ pub(super) fn group(call: &Told) -> Group {
 }
 
 pub(super) fn is_label(call: &Told) -> bool {
-    call.truth.is_some() || call.group.is_some() || matches!(call.anchor, Some(Value::String(_)))
+    call.truth.is_some() || call.group.is_some() || call.label.is_some()
+}
+
+/// The earlier score of a call, as a number or a text that is one.
+pub(super) fn anchor_of(call: &Told) -> Option<f64> {
+    let told = call.anchor.as_ref().filter(|_| !is_label(call))?;
+    let of_text = || told.as_str()?.trim().parse().ok();
+    told.as_f64()
+        .or_else(of_text)
+        .filter(|anchor| anchor.is_finite())
 }
 
 pub(super) fn strategy(call: &Told) -> Arc<str> {
@@ -142,7 +151,7 @@ pub(super) fn designs(told: &[(Place<'_>, Told, Condition)]) -> BTreeMap<Group, 
         let (values, _) = found
             .entry(group(call))
             .or_insert_with(|| (BTreeMap::new(), call));
-        let anchor = call.anchor.as_ref().and_then(Value::as_f64);
+        let anchor = anchor_of(call);
         if let (Some(anchor), Condition::C2) = (anchor, condition) {
             *values.entry(anchor.to_bits()).or_default() += 1;
         }
@@ -180,9 +189,26 @@ impl<'a> Messages<'a> {
         let mut listed: BTreeMap<&str, &[String]> = BTreeMap::new();
         let mut priors: BTreeMap<(&str, &str), &str> = BTreeMap::new();
         let mut truths: BTreeMap<&str, &str> = BTreeMap::new();
+        let mut groups: BTreeMap<&str, &str> = BTreeMap::new();
         for (at, call, condition) in told.iter().filter(|(_, call, _)| is_label(call)) {
             if let Some(labels) = &call.labels {
-                listed.entry(&call.model).or_insert(labels);
+                let known: &[String] = listed.entry(&call.model).or_insert(labels);
+                if known != labels.as_slice() {
+                    let message = format!("another line of {} lists other labels", call.model);
+                    reader.fault(*at, message, "list the same labels in the same order");
+                }
+            }
+            if let Some(group) = &call.group {
+                let known = *groups.entry(&call.task).or_insert(group);
+                if !known.eq_ignore_ascii_case(group) {
+                    let message =
+                        format!("`{}` belongs to group {known} in another line", call.task);
+                    reader.fault(
+                        *at,
+                        message,
+                        "its earlier label was right or wrong, whatever the condition",
+                    );
+                }
             }
             let shown = call.anchor.as_ref().and_then(Value::as_str);
             let set = found.entry(&call.model).or_default();

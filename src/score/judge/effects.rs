@@ -17,7 +17,7 @@ pub struct Estimate {
     pub interval: Option<Interval>,
 }
 
-/// The texts that some models have in common, in the order of their categories, and how they are drawn.
+/// The texts that any of some models was asked about, in the order of their categories, and how they are drawn.
 ///
 /// Texts are the sample: repeated calls make the mean of a cell precise, and are no replications. Every model, contrast and
 /// outcome sees the same draws.
