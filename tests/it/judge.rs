@@ -539,11 +539,7 @@ fn intervals_draw_texts_within_their_categories_and_the_joint_model_finds_its_te
 }
 
 #[test]
-fn published_counts_of_calls_and_means_of_judges_follow() {
-    // 8 judges × 20 texts × 3 conditions × 4 temperatures × 100 calls.
-    assert_eq!(8 * 20 * 3 * 4 * 100, 192_000);
-    let triplets = [8000, 8000, 7936, 7835, 7596, 6804, 7158, 5807];
-    assert_eq!(triplets.into_iter().sum::<u32>(), 59_136);
+fn the_published_mean_of_judges_follows_from_their_effects() {
     // One text of each category, moved by each judge as published: the mean over judges is −0.247 in each of them.
     let judges = [
         -0.706, -0.411, -0.269, -0.254, -0.233, -0.072, -0.025, -0.009,
