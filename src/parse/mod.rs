@@ -15,6 +15,7 @@ mod refusal;
 mod rules;
 mod scale;
 mod unit;
+mod unit_names;
 mod value;
 mod verdict;
 mod visible;
@@ -49,7 +50,7 @@ pub struct Question<'a> {
 /// Reads a reply.
 #[must_use]
 pub fn read_reply(text: &str, question: &Question<'_>) -> Reading {
-    let text = visible::normalise(&visible::drop_thinking(text));
+    let text = visible::normalise(&visible::said(text));
     if text.trim().is_empty() {
         return Reading {
             value: Err(NoValue::Empty),

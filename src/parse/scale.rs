@@ -1,7 +1,8 @@
 //! Scale words and suffixes: k, million, lakh, Mrd, 万.
 
 use super::cursor::Cursor;
-use super::unit::{Asked, Base};
+use super::unit::Asked;
+use super::unit_names::Base;
 
 /// Scale words that stand alone, in lower case. Suffixes of one letter are decided by [`suffix`].
 const WORDS: [(&str, f64); 93] = [

@@ -3,7 +3,8 @@
 use super::cursor::Cursor;
 use super::number::{Lexeme, Number, number_at};
 use super::scale::{Scale, scales_at};
-use super::unit::{Asked, Base, sign_at, unit_at};
+use super::unit::{Asked, sign_at, unit_at};
+use super::unit_names::Base;
 use super::words::number_words_at;
 use crate::domain::NoValue;
 
