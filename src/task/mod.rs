@@ -6,6 +6,7 @@
 
 mod catalog;
 mod check;
+mod fields;
 mod judging;
 mod load;
 mod names;

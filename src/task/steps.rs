@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use strum::VariantNames;
 
-use super::load::{Entry, text_of};
+use super::fields::text_of;
+use super::load::Entry;
 use super::render::environment;
 use super::{Part, Step, Task};
 use crate::domain::{Condition, Role};
