@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde_json::Value;
 
 static THINKING_TAG: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)<(/?)(?:think|thinking|reasoning)>").expect("a literal pattern")
@@ -61,6 +62,37 @@ const LATEX: [(&str, &str); 25] = [
     ("$\\boxed", "\\boxed"),
     ("$\\$", "$"),
 ];
+
+/// A call of a tool between tags, as servers leak it that do not know the model's form.
+static CALL_TAG: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?is)<(tool_call|function_call)>.*?(?:</(?:tool_call|function_call)>|$)")
+        .expect("a literal pattern")
+});
+
+/// What the reply says: without what was thought, and without calls of tools, whose numbers are no answers.
+///
+/// A call is a block between tags, or a whole reply that is an object with a name and arguments.
+pub(super) fn said(text: &str) -> Cow<'_, str> {
+    let text = drop_thinking(text);
+    let is_call = |value: &Value| {
+        value["name"].is_string()
+            && (value.get("arguments").is_some() || value.get("parameters").is_some())
+    };
+    let object = text
+        .trim()
+        .trim_start_matches("```json")
+        .trim_matches(['`', '\n', ' ']);
+    if object.starts_with(['{', '['])
+        && let Ok(value) = serde_json::from_str::<Value>(object)
+        && (is_call(&value) || value.as_array().is_some_and(|all| all.iter().any(is_call)))
+    {
+        return Cow::Borrowed("");
+    }
+    if text.contains("_call>") && CALL_TAG.is_match(&text) {
+        return Cow::Owned(CALL_TAG.replace_all(&text, "").into_owned());
+    }
+    text
+}
 
 /// Drops thinking blocks: a closing tag alone drops all before it, an opening tag alone all after it.
 pub(super) fn drop_thinking(text: &str) -> Cow<'_, str> {

@@ -62,6 +62,22 @@ fn our_rules_close_the_holes_of_the_published_ones() {
             Err(NoValue::NoNumber),
         ),
         ("1. Add them up.\n2. Divide.\n62", Ok(62.0)),
+        ("- 64", Ok(64.0)),
+        // Calls of tools that the model wrote down.
+        (
+            r#"{"name": "look_up_reference", "arguments": {"of": "demand", "max": 55}}"#,
+            Err(NoValue::Empty),
+        ),
+        (
+            "```json\n[{\"name\": \"rate\", \"parameters\": {\"value\": 55}}]\n```",
+            Err(NoValue::Empty),
+        ),
+        (
+            "<tool_call>{\"name\": \"rate\", \"arguments\": {\"value\": 55}}</tool_call>",
+            Err(NoValue::Empty),
+        ),
+        ("<tool_call>{\"name\": \"rate\"}</tool_call>\n62", Ok(62.0)),
+        (r#"{"name": "overall", "value": 62}"#, Ok(62.0)),
         // A fraction that nobody worked out.
         ("38/5", Err(NoValue::Ambiguous)),
         ("Answer: 3/4", Err(NoValue::Ambiguous)),
