@@ -15,7 +15,7 @@ use super::attempt::{Ended, Landed, Sample, Shared, attempt};
 use super::backend::Http;
 use super::learned::{Learned, Lesson};
 use super::pace::{Outage, Pace, Window};
-use super::plan::Job;
+use super::plan::{Job, form_of};
 use super::queue::Queue;
 use super::retry::{Action, action, attempts, backoff, wait};
 use super::run::{ModelSummary, RunError, Settings};
@@ -268,6 +268,9 @@ impl Driver<'_> {
                     Some(variable) if error.class == ErrorClass::Auth => {
                         format!("; check the key in {variable}")
                     }
+                    _ if refuses_tools(error) && holds_calls(&sample.job, self.shared.model) => {
+                        "; give the model tools: false in models.yaml, and the calls are told in text".to_owned()
+                    }
                     _ => String::new(),
                 };
                 self.stop(&format!("{}{hint}", reason(error)));
@@ -374,6 +377,20 @@ impl Driver<'_> {
         }
         self.shared.dead.cancel();
     }
+}
+
+/// Whether a refusal is about tools.
+fn refuses_tools(error: &ProviderError) -> bool {
+    let said = error.message.to_lowercase();
+    matches!(
+        error.class,
+        ErrorClass::BadParameter | ErrorClass::BadRequest
+    ) && (said.contains("tool") || said.contains("function call"))
+}
+
+fn holds_calls(job: &Job, model: &Model) -> bool {
+    let prompt = job.prompt(form_of(model));
+    prompt.is_ok_and(|prompt| prompt.calls().next().is_some())
 }
 
 /// What the server said, and when an allowance is filled again.

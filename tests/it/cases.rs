@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use wheel::bank::cases::{Case, Content, Demonstration, Draw, Extra, Size, Warmup, check};
 use wheel::domain::{Condition, Side, Suite};
 use wheel::task::{Form, Task, check_prompts};
+use wiremock::ResponseTemplate;
 
 use super::support::{Folder, Server, built_in_tasks, built_in_wording, shared};
 
@@ -301,6 +302,21 @@ fn faults_of_task_and_wording_files_are_named_with_line_and_mend() {
         "wording/more.yaml:7",
         "holds a number of its own",
     ]);
+}
+
+#[test]
+fn a_server_that_takes_no_tools_is_named_with_the_way_on() {
+    let folder = Folder::new();
+    let server = Server::new(|_, _| {
+        ResponseTemplate::new(400)
+            .set_body_json(json!({"error": {"message": "tools is not supported by this model"}}))
+    });
+    folder.write("models.yaml", &server.models("    tools: true\n"));
+    let run = "run --task tool --item TOOL-pricing_wtp-e-off15-001 --model served";
+    folder
+        .wheel(run)
+        .expect(3)
+        .says(&["tools is not supported", "tools: false in models.yaml"]);
 }
 
 #[test]
