@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand};
 
-use super::evidence::{EvidenceArgs, MethodArgs};
+use super::evidence::{EvidenceArgs, MethodArgs, no_cases};
 use super::leaderboard::replace;
 use super::workspace::{QuestionArgs, TaskArgs, check_tasks};
 use super::{CliError, Exit, output};
-use crate::domain::Suite;
+use crate::domain::{Condition, Suite};
 use crate::import::results_line;
 use crate::publish::{cells_rows, items_rows, notebook, samples_rows};
 use crate::score::{CellSample, Outcome};
@@ -116,7 +116,11 @@ fn results(args: &ResultArgs) -> Result<Exit, CliError> {
     source.suite.suite = Some(Suite::Anchorbench);
     let evidence = source.load(&args.model, &args.task)?;
     let records = evidence.records()?;
-    for cell in evidence.cells() {
+    let cells = evidence.cells();
+    if cells.is_empty() {
+        return Err(no_cases());
+    }
+    for cell in cells {
         let mut text = String::new();
         // The order of the set, which seeded intervals rest on.
         let place = |sample: &&CellSample<'_>| {
@@ -134,9 +138,10 @@ fn results(args: &ResultArgs) -> Result<Exit, CliError> {
             let Some(case) = evidence.catalog.case(&cell.task.name, &record.item) else {
                 continue;
             };
-            // A first reply that is the anchor stands beside the second.
+            // A first reply that is the anchor, or that of a control in two turns, stands beside the second.
             let first = cell.task.turn_of(record.condition, Part::Anchor);
-            let first = first.and_then(|turn| {
+            let of_control = (record.condition == Condition::ControlTwostage).then_some(1);
+            let first = first.or(of_control).and_then(|turn| {
                 let mut of_sample = same.into_iter().flatten();
                 let first = of_sample.find(|line| {
                     line.turn == turn

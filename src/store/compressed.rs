@@ -1,7 +1,7 @@
 //! Files as they are, and files packed with xz.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Error, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use lzma_rust2::XzReader;
@@ -43,13 +43,25 @@ pub fn open_text(path: &Path) -> Result<Box<dyn Read + Send>, StoreError> {
 /// # Errors
 /// The file cannot be read, is not packed as its name says, or holds no UTF-8.
 pub fn read_text(path: &Path) -> Result<String, StoreError> {
-    let mut text = String::new();
-    open_text(path)?
-        .read_to_string(&mut text)
-        .map_err(|source| StoreError::Io {
-            action: "read",
-            path: path.to_owned(),
-            source,
-        })?;
-    Ok(text)
+    let failed = |source| StoreError::Io {
+        action: "read",
+        path: path.to_owned(),
+        source,
+    };
+    let mut bytes = Vec::new();
+    open_text(path)?.read_to_end(&mut bytes).map_err(|source| {
+        failed(match source.kind() {
+            ErrorKind::UnexpectedEof => Error::new(
+                ErrorKind::UnexpectedEof,
+                "the packed file ends too early: fetch it again",
+            ),
+            _ => source,
+        })
+    })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let message = format!("line {line} is not UTF-8: save the file as UTF-8");
+        failed(Error::new(ErrorKind::InvalidData, message))
+    })
 }

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use wiremock::ResponseTemplate;
 
-use super::support::{Folder, Server, shared, shared_path};
+use super::support::{Folder, Server, completion, shared, shared_path};
 
 /// The hash that published prompts carry.
-fn hash(text: &str) -> String {
+pub fn hash(text: &str) -> String {
     let mut hash = "sha256:".to_owned();
     for byte in &Sha256::digest(text.as_bytes())[..8] {
         write!(hash, "{byte:02x}").unwrap();
@@ -218,6 +219,40 @@ fn bad_lines_are_named_with_file_line_and_mend_and_nothing_is_imported() {
             "the gold is 60, but the visible ratings come to 52",
         ],
     );
+    refuse(
+        &spec,
+        &changed(1, "anchor_value", Value::Null),
+        &["set/promptviews.jsonl:2", "names no anchor"],
+    );
+    let mut twice = changed(1, "prompt_text", views[2]["prompt_text"].clone());
+    twice[1]["prompt_hash"] = views[2]["prompt_hash"].clone();
+    refuse(
+        &spec,
+        &twice,
+        &[
+            "set/promptviews.jsonl:3",
+            "has the prompt of another condition under plausible_high",
+        ],
+    );
+    refuse(
+        &spec,
+        &[json!([])],
+        &["set/promptviews.jsonl:1", "expected an object"],
+    );
+    refuse(&spec, &[], &["holds no prompt and no answer"]);
+    std::fs::write(
+        folder.path().join("set/promptviews.jsonl"),
+        b"\n\n{\"item_id\": \"\xff\"}",
+    )
+    .unwrap();
+    folder
+        .wheel("import anchorbench set")
+        .expect(2)
+        .says(&["promptviews.jsonl", "line 3 is not UTF-8"]);
+    folder
+        .wheel("import anchorbench set/promptviews.jsonl")
+        .expect(2)
+        .says(&["name the folder of the files"]);
     folder.write("empty/readme.txt", "nothing");
     folder
         .wheel("import anchorbench empty")
@@ -239,6 +274,210 @@ fn bad_lines_are_named_with_file_line_and_mend_and_nothing_is_imported() {
         "the gold of",
         "a store of their own",
     ]);
+    // Nor do answers to an item that it has not, answers without their anchor, or of nobody.
+    for (field, value, words) in [
+        (
+            "item_id",
+            json!("EXT-d-e-off15-009"),
+            "has no item `EXT-d-e-off15-009`",
+        ),
+        ("model_id", json!(" "), "the name of the model is empty"),
+        (
+            "suite",
+            json!("badge"),
+            "no task knows the condition `control` of suite `badge`",
+        ),
+    ] {
+        let mut line = json!({
+            "model_id": "m", "item_id": "EXT-d-e-off15-001", "suite": "external", "domain": "d", "difficulty": "easy",
+            "condition": "control", "y_star_evidence": 52, "raw_text": "52",
+        });
+        line[field] = value;
+        folder.write("answers/results.jsonl", &line.to_string());
+        folder
+            .wheel("import anchorbench answers")
+            .expect(2)
+            .says(&["results.jsonl:1", words]);
+    }
+    let line = json!({
+        "model_id": "m", "item_id": "EXT-1", "suite": "external", "domain": "d", "difficulty": "easy",
+        "condition": "plausible_low", "y_star_evidence": 52, "raw_text": "52",
+    });
+    folder.write("answers/results.jsonl", &line.to_string());
+    folder
+        .wheel("import anchorbench answers --store other")
+        .expect(2)
+        .says(&["names no anchor", "write its anchor_value"]);
+}
+
+/// One answer of "m" to a case under its control.
+fn answer(text: &str) -> String {
+    json!({
+        "model_id": "m", "item_id": "EXT-d-e-off15-001", "suite": "external", "domain": "d", "difficulty": "easy",
+        "condition": "control", "y_star_evidence": 52, "raw_text": text,
+    })
+    .to_string()
+}
+
+#[test]
+fn answers_of_one_run_never_replace_those_of_another() {
+    let folder = Folder::new();
+    folder.write("runs-of/one/results.jsonl", &answer("50"));
+    folder.write("runs-of/two/results.jsonl", &answer("60"));
+    folder.wheel("import anchorbench runs-of").expect(2).says(&[
+        "two/results.jsonl:1",
+        "is answered otherwise in runs-of/one/results.jsonl:1",
+        "nothing was imported",
+    ]);
+    folder.wheel("import anchorbench runs-of/one").expect(0);
+    folder
+        .wheel("import anchorbench runs-of/two")
+        .expect(2)
+        .says(&["two/results.jsonl:1", "holds another answer to this ask"]);
+    folder
+        .wheel("import anchorbench runs-of/one")
+        .expect(0)
+        .says(&["added 0 replies, already there 1"]);
+    // A failure that was asked again is no other answer; a second answer in one file is told.
+    let lines = [answer("ERROR: HTTP 500"), answer("50")];
+    folder.write("again/results.jsonl", &lines.join("\n"));
+    let again = folder.wheel("import anchorbench again --store again-store");
+    assert!(!again.expect(0).err.contains("warning: 1 answers"));
+    let lines = [answer("50"), answer("60")];
+    folder.write("twice/results.jsonl", &lines.join("\n"));
+    folder
+        .wheel("import anchorbench twice --store twice-store")
+        .expect(0)
+        .says(&["warning: 1 answers are given once more"]);
+}
+
+#[test]
+fn cut_refused_and_failed_replies_come_back_as_what_they_were() {
+    let folder = Folder::new();
+    let server = Server::new(|request, _| {
+        let body = String::from_utf8_lossy(&request.body);
+        let reply = |finish: &str| {
+            let mut reply = completion("I would say 64, though");
+            reply["choices"][0]["finish_reason"] = json!(finish);
+            ResponseTemplate::new(200).set_body_json(reply)
+        };
+        if body.contains("control") {
+            reply("length")
+        } else if body.contains("plausible_low") {
+            reply("content_filter")
+        } else {
+            ResponseTemplate::new(400).set_body_json(json!({"error": {"message": "no"}}))
+        }
+    });
+    let (spec, views) = small_set();
+    write(&folder, &spec, &views);
+    folder.wheel("import anchorbench set").expect(0);
+    folder.wheel(&format!(
+        "run --task external --model {} -q",
+        server.model()
+    ));
+    let losses = |store: &str| {
+        let words = format!("score --suite anchorbench --json --store {store}");
+        let cell = folder.wheel(&words).expect(0).json()["cells"][0].clone();
+        (cell["losses"].clone(), cell["parsed"].clone())
+    };
+    let here = losses("runs");
+    assert_eq!(here.0["truncated"], 1, "{here:?}");
+    folder.wheel("export anchorbench --out out").expect(0);
+    folder
+        .wheel("import anchorbench out --store elsewhere")
+        .expect(0);
+    assert_eq!(here, losses("elsewhere"));
+}
+
+#[test]
+fn a_control_in_two_turns_comes_back_into_its_own_set() {
+    let folder = Folder::new();
+    let (mut spec, _) = small_set();
+    spec["item_id"] = json!("HIST-d-e-001");
+    let view = |condition: &str, stages: &[&str], anchor: Value| {
+        let text = stages.join("\n\n---\n\n");
+        let parts = match stages {
+            [first, last] => json!({"stage1_user_message": first, "stage2_user_message": last}),
+            _ => json!({}),
+        };
+        json!({
+            "item_id": "HIST-d-e-001", "suite": "history", "domain": "d", "condition": condition,
+            "prompt_text": text, "prompt_components": parts, "anchor_value": anchor, "prompt_hash": hash(&text),
+        })
+    };
+    let views = [
+        view("control", &["Ratings 50 52 54?"], Value::Null),
+        view(
+            "control_twostage",
+            &["Read this first.", "Ratings 50 52 54?"],
+            Value::Null,
+        ),
+        view("plausible_low", &["Only 40?", "And 50 52 54?"], Value::Null),
+    ];
+    write(&folder, &spec, &views);
+    folder.wheel("import anchorbench set").expect(0);
+    let server = Server::steady("50.4", Duration::ZERO);
+    folder
+        .wheel(&format!("run --task history --model {} -q", server.model()))
+        .expect(0);
+    folder.wheel("export anchorbench --out out").expect(0);
+    let file = walk(&folder.path().join("out"));
+    let lines: Vec<Value> = folder
+        .read(file.strip_prefix(folder.path()).unwrap().to_str().unwrap())
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let of = |condition: &str| {
+        let mut lines = lines.iter();
+        lines.find(|line| line["condition"] == condition).unwrap()
+    };
+    assert_eq!(of("control_twostage")["stage1_raw_text"], "50.4");
+    assert_eq!(of("control_twostage")["stage1_answer"], Value::Null);
+    // The anchor of a history is its first answer, in whole numbers as there.
+    assert_eq!(of("plausible_low")["anchor_value"], 50);
+    assert_eq!(of("plausible_low")["stage1_answer"], 50);
+    let score = |store: &str| {
+        let words = format!("score --suite anchorbench --json --store {store}");
+        let cells = folder.wheel(&words).expect(0).json();
+        let mut cell = cells["cells"][0].clone();
+        cell["model"] = Value::Null;
+        cell
+    };
+    folder
+        .wheel("import anchorbench set --store elsewhere")
+        .expect(0);
+    folder
+        .wheel("import anchorbench out --store elsewhere")
+        .expect(0);
+    for field in ["n", "parse_by_condition", "mae", "losses"] {
+        assert_eq!(score("runs")[field], score("elsewhere")[field], "{field}");
+    }
+    // Published lines of such a control keep nothing of its first turn.
+    let mut bare = of("control_twostage").clone();
+    bare.as_object_mut().unwrap().remove("stage1_raw_text");
+    bare.as_object_mut().unwrap().remove("stage1_answer");
+    folder.write("bare/results.jsonl", &bare.to_string());
+    folder
+        .wheel("import anchorbench set --store third")
+        .expect(0);
+    folder
+        .wheel("import anchorbench bare --store third")
+        .expect(0);
+    assert_eq!(
+        score("third")["parse_by_condition"]["control_twostage"]["parsed"],
+        1
+    );
+}
+
+/// The one file below a folder.
+fn walk(folder: &std::path::Path) -> std::path::PathBuf {
+    let entry = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap();
+    if entry.path().is_dir() {
+        walk(&entry.path())
+    } else {
+        entry.path()
+    }
 }
 
 #[test]

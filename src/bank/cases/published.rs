@@ -86,6 +86,32 @@ impl PublishedSet {
         Some(case.facts.clone())
     }
 
+    /// The number in the prompt of a case under a condition, where the set holds it.
+    #[must_use]
+    pub fn anchor(&self, task: &TaskName, item: &ItemId, condition: Condition) -> Option<f64> {
+        let case = self
+            .0
+            .get(task)?
+            .iter()
+            .rev()
+            .find(|case| case.id == *item)?;
+        match &case.content {
+            Content::Published(views) => views.get(&condition)?.anchor,
+            Content::Drawn(..) => None,
+        }
+    }
+
+    /// Whether the set holds prompts of a task, and no such item among them.
+    #[must_use]
+    pub fn is_asked_without(&self, task: &TaskName, item: &ItemId) -> bool {
+        let cases = self.0.get(task).map_or(&[][..], Vec::as_slice);
+        let has_prompts = |case: &Case| match &case.content {
+            Content::Published(views) => views.values().any(|view| !view.stages.is_empty()),
+            Content::Drawn(..) => false,
+        };
+        !cases.iter().rev().any(|case| case.id == *item) && cases.iter().any(has_prompts)
+    }
+
     /// What the user says to a case under a condition; nothing if that is not known.
     #[must_use]
     pub fn stages(&self, task: &TaskName, item: &ItemId, condition: Condition) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! `wheel import anchorbench`: the published benchmark's own files.
 
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use chrono::{SecondsFormat, Utc};
@@ -8,8 +9,9 @@ use clap::Args as ClapArgs;
 use super::lines::{add, told};
 use crate::cli::workspace::StoreArgs;
 use crate::cli::{CliError, Exit, output};
+use crate::domain::{Condition, ModelName, SampleKey, TaskName};
 use crate::import::{Lines, Published, SetFault};
-use crate::store::{Record, read_set, read_text, write_set};
+use crate::store::{Record, cell_path, packed, read_file, read_set, read_text, write_set};
 
 #[derive(Debug, ClapArgs)]
 #[command(
@@ -90,6 +92,20 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
             return Err(CliError::Usage(format!("task `{task}`: {fault}")));
         }
     }
+    if published.set.0.is_empty() {
+        return Err(CliError::Usage(format!(
+            "{} holds no prompt and no answer: put promptviews*.jsonl beside the specifications, or name a folder of results",
+            args.folder.display()
+        )));
+    }
+    tell_missing_controls(&records);
+    if published.replaced > 0 {
+        output::note(&format!(
+            "warning: {} answers are given once more further down in their file; the later ones count",
+            published.replaced
+        ));
+    }
+    contradicts(store, &records)?;
     write_set(store, &published.set).map_err(CliError::failed)?;
     let (added, known) = add(store, records)?;
     for (task, cases) in &published.set.0 {
@@ -113,10 +129,65 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
+/// Says of which answers there is nothing to measure from.
+fn tell_missing_controls(records: &[Record]) {
+    let mut cells: BTreeMap<(&ModelName, &TaskName), bool> = BTreeMap::new();
+    for record in records {
+        let control = matches!(
+            record.condition,
+            Condition::Control | Condition::ControlTwostage
+        );
+        *cells.entry((&record.model, &record.task)).or_default() |= control;
+    }
+    for ((model, task), _) in cells.iter().filter(|(_, control)| !**control) {
+        output::note(&format!(
+            "warning: {model}, {task}: no answer under a control; pulls are measured from it, and nothing is scored without"
+        ));
+    }
+}
+
+/// Refuses answers where the store holds other ones to the same asks.
+fn contradicts(store: &Path, records: &[Record]) -> Result<(), CliError> {
+    let mut told: BTreeMap<PathBuf, HashMap<(&SampleKey, u32), &Record>> = BTreeMap::new();
+    for record in records.iter().filter(|record| record.status.is_answer()) {
+        let path = cell_path(store, &record.model, &record.task);
+        let of_file = told.entry(path).or_default();
+        of_file.insert((&record.key, record.turn), record);
+    }
+    for (path, told) in &told {
+        for file in [packed(path), path.clone()] {
+            if !file.is_file() {
+                continue;
+            }
+            let mut other = None;
+            read_file(&file, |known| {
+                let new = told.get(&(&known.key, known.turn));
+                if known.status.is_answer()
+                    && let Some(new) = new.filter(|new| new.text != known.text)
+                {
+                    other = other.take().or(new.request_id.clone());
+                }
+            })
+            .map_err(CliError::failed)?;
+            if let Some(at) = other {
+                return Err(CliError::Usage(format!(
+                    "{at}: {} holds another answer to this ask: import each run into a store of its own, or under a --model of its own",
+                    file.display()
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The files below a folder that are read, each with what it holds.
 fn gather(path: &Path, files: &mut Vec<(Kind, PathBuf)>) -> Result<(), CliError> {
-    let failed =
-        |error: std::io::Error| CliError::Usage(format!("cannot read {}: {error}", path.display()));
+    let failed = |error: std::io::Error| {
+        CliError::Usage(format!(
+            "cannot read {}: {error}; name the folder of the files",
+            path.display()
+        ))
+    };
     for entry in std::fs::read_dir(path).map_err(failed)? {
         let entry = entry.map_err(failed)?.path();
         if entry.is_dir() {

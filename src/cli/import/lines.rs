@@ -23,6 +23,15 @@ pub(super) fn told<F: Display>(faults: &[F]) -> String {
 
 /// Adds the lines that are not there yet.
 pub(super) fn add(store: &Path, records: Vec<Record>) -> Result<(usize, usize), CliError> {
+    if records
+        .iter()
+        .any(|record| record.model.as_str().trim().is_empty())
+    {
+        return Err(CliError::Usage(
+            "the name of the model is empty: name who answered with --model; nothing was imported"
+                .to_owned(),
+        ));
+    }
     let mut by_file: BTreeMap<PathBuf, Vec<Record>> = BTreeMap::new();
     for record in records {
         let path = cell_path(store, &record.model, &record.task);

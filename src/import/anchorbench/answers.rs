@@ -12,10 +12,12 @@ use crate::domain::{
 };
 use crate::store::{Record, RecordedError, Sent, Spot};
 
-/// A line of `results.jsonl`; most of it may be absent.
+/// A line of `results.jsonl`; most of it may be absent. How a call ended and why it failed are ours.
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 struct ResultLine {
     model_id: Option<String>,
+    model_slug: Option<String>,
     item_id: String,
     suite: String,
     domain: String,
@@ -28,6 +30,21 @@ struct ResultLine {
     stage1_answer: Option<f64>,
     stage1_raw_text: Option<String>,
     seed_idx: Option<u32>,
+    status: Option<Status>,
+    error: Option<RecordedError>,
+}
+
+/// What a line answers.
+pub(super) type Place = (String, TaskName, ItemId, Condition, u32);
+
+/// An answer that was read before.
+#[derive(Debug)]
+pub(super) struct Before {
+    file: String,
+    line: usize,
+    /// What was said, one text a turn; nothing of a failed call.
+    replies: Option<Vec<String>>,
+    attempt: u32,
 }
 
 impl Published {
@@ -42,9 +59,8 @@ impl Published {
         mut take: impl FnMut(Record),
     ) -> Vec<SetFault> {
         let mut faults = Vec::new();
-        let mut seen: BTreeMap<(String, TaskName, ItemId, Condition, u32), u32> = BTreeMap::new();
         each(lines, "an answer", &mut faults, |at, line: ResultLine| {
-            let records = self.result(at, &line, model, now, &mut seen)?;
+            let records = self.result(at, &line, model, now)?;
             records.into_iter().for_each(&mut take);
             Ok(())
         });
@@ -55,9 +71,8 @@ impl Published {
         &mut self,
         at: At<'_>,
         line: &ResultLine,
-        model: &str,
+        model_of_folder: &str,
         now: &str,
-        seen: &mut BTreeMap<(String, TaskName, ItemId, Condition, u32), u32>,
     ) -> Result<Vec<Record>, SetFault> {
         let (task, condition) = known(at, &line.suite, &line.condition)?;
         on_scale(at, "gold", line.y_star_evidence)?;
@@ -89,16 +104,46 @@ impl Published {
                 shown: None,
             },
         };
-        // Replies of two turns say so by what the first one gave.
-        let two = line.stage1_answer.is_some() || line.stage1_raw_text.is_some();
+        // Replies of two turns say so by what the first one gave; of a control's first turn often nothing is kept, and of
+        // one that failed neither.
+        let anchored = condition.anchored().is_some();
+        let first = line.stage1_answer.is_some() || line.stage1_raw_text.is_some();
+        let failed_first = anchored && task.as_str() == "history" && line.anchor_value.is_none();
+        let two = first || failed_first || condition == Condition::ControlTwostage;
+        let named = line.anchor_value.filter(|_| !two);
+        let anchor = named.or_else(|| self.set.anchor(&task, &item, condition));
+        if anchored && !two && anchor.is_none() {
+            return Err(at.fault(
+                format!("the answer to `{item}` under {condition} names no anchor"),
+                "write its anchor_value, or take the line out",
+            ));
+        }
         let view = View {
-            anchor: line.anchor_value.filter(|_| !two),
+            anchor,
             stages: Vec::new(),
             turns: if two { 2 } else { 1 },
         };
         self.put(at, &task, item.clone(), condition, facts, view)?;
-        let model = line.model_id.as_deref().unwrap_or(model);
+        let model = line.model_id.as_deref().or(line.model_slug.as_deref());
+        let model = model.unwrap_or(model_of_folder);
+        if model.trim().is_empty() {
+            return Err(at.fault(
+                "the name of the model is empty",
+                "write who answered, or leave model_id out: then --model or the name of the folder counts",
+            ));
+        }
         let epoch = line.seed_idx.map_or(1, |index| index.saturating_add(1));
+        let said = |text: &Option<String>, number: Option<f64>| {
+            let number = number.map(|number| number.to_string());
+            text.clone().or(number).unwrap_or_default()
+        };
+        // By turn.
+        let mut replies = BTreeMap::new();
+        if first {
+            replies.insert(1, said(&line.stage1_raw_text, line.stage1_answer));
+        }
+        let last = if two { 2 } else { 1 };
+        replies.insert(last, said(&line.raw_text, line.answer_int));
         let place = (
             model.to_owned(),
             task.clone(),
@@ -106,31 +151,33 @@ impl Published {
             condition,
             epoch,
         );
-        // A later line for the same place goes before an earlier one.
-        let attempt = seen.entry(place).or_default();
-        *attempt += 1;
-        let said = |text: &Option<String>, number: Option<f64>| {
-            let number = number.map(|number| number.to_string());
-            text.clone().or(number).unwrap_or_default()
+        let failed = line.error.is_some() || replies[&last].starts_with(FAILED);
+        let texts = (!failed).then(|| replies.values().cloned().collect::<Vec<_>>());
+        let attempt = match self.told(at, place, texts)? {
+            Some(attempt) => attempt,
+            None => return Ok(Vec::new()),
         };
-        let mut replies = Vec::new();
-        if two {
-            replies.push(said(&line.stage1_raw_text, line.stage1_answer));
-        }
-        replies.push(said(&line.raw_text, line.answer_int));
         let mut stages = self.set.stages(&task, &item, condition);
         if stages.is_empty() {
             // The words are not known; what was asked is, and tells the samples apart.
-            let turns = 1..=replies.len();
-            stages = turns
+            stages = (1..=last)
                 .map(|turn| format!("⟨turn {turn} of {task}, {item}, {condition}⟩"))
                 .collect();
         }
         let outline = conversation(&stages, &["⟨reply 1⟩".to_owned()]);
         let key = KeyBase::new(model, &Sampling::default(), &outline).key(epoch);
         let mut records = Vec::new();
-        for (turn, reply) in replies.iter().enumerate() {
-            let prompt = Prompt::from(conversation(&stages, &replies[..turn]));
+        for (turn, reply) in &replies {
+            let before = match *turn {
+                1 => Vec::new(),
+                _ => vec![
+                    replies
+                        .get(&1)
+                        .map_or("⟨reply 1⟩", String::as_str)
+                        .to_owned(),
+                ],
+            };
+            let prompt = Prompt::from(conversation(&stages, &before));
             let spot = Spot {
                 key: key.clone(),
                 model: model.into(),
@@ -138,23 +185,73 @@ impl Published {
                 item: item.clone(),
                 tier: None,
                 condition,
-                anchor: line.anchor_value.filter(|_| !two),
+                anchor,
                 epoch,
-                turn: u32::try_from(turn + 1).unwrap_or(u32::MAX),
-                attempt: *attempt,
+                turn: *turn,
+                attempt,
             };
             let sent = Sent::elsewhere("anchorbench", model);
             let mut record = Record::sent(spot, &prompt, sent, now.to_owned());
-            fill(&mut record, reply);
+            match (*turn == last).then_some((line.status, &line.error)) {
+                Some((_, Some(error))) => record.error = Some(error.clone()),
+                Some((Some(status), None)) if status.is_answer() => {
+                    record.status = status;
+                    record.text = Some(reply.clone());
+                }
+                _ => fill(&mut record, reply),
+            }
             record.request_id = Some(format!("{}:{}", at.file, at.line));
             records.push(record);
         }
         Ok(records)
     }
+
+    /// Which attempt at its place an answer is; `None` of one that was read before to the letter.
+    ///
+    /// A later line of a file goes before an earlier one, as after a run that was taken up again; what was said is never
+    /// replaced by what another file says.
+    fn told(
+        &mut self,
+        at: At<'_>,
+        place: Place,
+        replies: Option<Vec<String>>,
+    ) -> Result<Option<u32>, SetFault> {
+        let attempt = match self.answered.get(&place) {
+            None => 1,
+            Some(before) if before.replies.is_some() && before.replies == replies => {
+                return Ok(None);
+            }
+            Some(before) if before.replies.is_some() && before.file != at.file => {
+                let (_, _, item, condition, epoch) = &place;
+                return Err(at.fault(
+                    format!(
+                        "`{item}` under {condition}, repetition {epoch}, is answered otherwise in {}:{}",
+                        before.file, before.line
+                    ),
+                    "import each run into a store of its own, or under a --model of its own",
+                ));
+            }
+            Some(before) => {
+                self.replaced += usize::from(before.replies.is_some());
+                before.attempt + 1
+            }
+        };
+        let before = Before {
+            file: at.file.to_owned(),
+            line: at.line,
+            replies,
+            attempt,
+        };
+        self.answered.insert(place, before);
+        Ok(Some(attempt))
+    }
 }
 
+/// How the published files begin the text of a failed call.
+const FAILED: &str = "ERROR: ";
+
 fn fill(record: &mut Record, reply: &str) {
-    if let Some(failure) = reply.strip_prefix("ERROR: ") {
+    if let Some(failure) = reply.strip_prefix(FAILED) {
         record.error = Some(RecordedError {
             class: ErrorClass::Server,
             http_status: failure
@@ -215,13 +312,18 @@ pub fn results_line(
         "difficulty": facts.difficulty,
         "condition": condition,
         "anchor_relevance": relevance,
-        "anchor_value": anchor.map(whole),
+        "anchor_value": match first {
+            Some((_, own @ Some(_))) => json!(own.map(half_even)),
+            _ => json!(anchor.map(whole)),
+        },
         "y_star_evidence": whole(facts.gold),
         "answer_int": answer.map(half_even),
         "parsed_ok": answer.is_some(),
         "parse_strategy": rule,
         "raw_text": record.full_text(),
         "seed_idx": record.epoch - 1,
+        "status": record.status,
+        "error": record.error,
     });
     if let Some((text, answer)) = first {
         line["stage1_answer"] = json!(answer.map(half_even));

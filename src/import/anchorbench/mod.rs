@@ -41,6 +41,10 @@ pub struct Published {
     pub set: PublishedSet,
     /// The first line of each case with an anchor, for messages.
     anchored: BTreeMap<(TaskName, ItemId), (String, usize)>,
+    /// What was answered so far.
+    answered: BTreeMap<answers::Place, answers::Before>,
+    /// Answers that a later line of their file replaces.
+    pub replaced: usize,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +56,7 @@ struct Spec {
 
 /// A line of `itemspecs.jsonl`, as far as it is needed.
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 struct SpecLine {
     item_id: String,
     domain: String,
@@ -83,6 +88,7 @@ struct Anchors {
 
 /// A line of `promptviews.jsonl`, as far as it is needed.
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 struct ViewLine {
     item_id: String,
     suite: String,
@@ -120,7 +126,8 @@ fn each<T: for<'de> Deserialize<'de>>(
     faults: &mut Vec<SetFault>,
     mut take: impl FnMut(At<'_>, T) -> Result<(), SetFault>,
 ) {
-    for (place, line) in lines.text.lines().enumerate() {
+    let text = lines.text.trim_start_matches('\u{feff}');
+    for (place, line) in text.lines().enumerate() {
         if line.trim().is_empty() {
             continue;
         }
@@ -298,6 +305,12 @@ impl Published {
             }
             _ => vec![line.prompt_text.clone()],
         };
+        if condition.anchored().is_some() && stages.len() == 1 && line.anchor_value.is_none() {
+            return Err(at.fault(
+                format!("the prompt of `{item}` under {condition} names no anchor"),
+                "write its anchor_value, or fetch the file again",
+            ));
+        }
         let mut facts = spec.facts.clone();
         // Of partial evidence fewer ratings are shown, and hidden ones stay hidden.
         if let Some(slots) = parts["visible_indices"].as_str() {
@@ -327,10 +340,29 @@ impl Published {
         facts: Facts,
         view: View,
     ) -> Result<(), SetFault> {
+        let stranger = view.stages.is_empty() && self.set.is_asked_without(task, &item);
+        if stranger {
+            return Err(at.fault(
+                format!("the set in the store has no item `{item}` in {task}"),
+                "import answers to other items into a store of their own",
+            ));
+        }
         let case = self.set.case(task, item, facts);
         let Content::Published(views) = &mut case.content else {
             unreachable!("a set holds published cases");
         };
+        let same = |(other, known): (&Condition, &View)| {
+            *other != condition && !view.stages.is_empty() && known.stages == view.stages
+        };
+        if views.iter().any(same) {
+            return Err(at.fault(
+                format!(
+                    "`{}` has the prompt of another condition under {condition}",
+                    case.id
+                ),
+                "fetch the file again",
+            ));
+        }
         let known = views.get(&condition);
         if let Some(known) = known
             && (known.turns, known.anchor) != (view.turns, view.anchor)
@@ -420,7 +452,7 @@ fn known(at: At<'_>, suite: &str, condition: &str) -> Result<(TaskName, Conditio
     published_name(suite, condition).ok_or_else(|| {
         at.fault(
             format!("no task knows the condition `{condition}` of suite `{suite}`"),
-            "suites are external, history, icl, icl_dist, rag, tool and external_uncertain; conditions such as control, irrelevant_low, plausible_high",
+            "suites are external, history, icl, icl_dist, rag, tool and external_uncertain, conditions such as control, irrelevant_low, plausible_high; leave other files out of the folder",
         )
     })
 }
