@@ -65,8 +65,10 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         )));
     }
     if let Some(rows) = cases(args)? {
-        return show_cases(args, &rows);
+        args.method.check(Suite::Anchorbench)?;
+        return show_cases(args, rows);
     }
+    args.method.check(Suite::Wheel)?;
     let mut rows = rows(args)?;
     if rows.is_empty() {
         return Err(CliError::Usage(format!(
@@ -185,28 +187,30 @@ fn pairs(
                     rows.push((about(a), contrast));
                 }
             }
-            Some(_) => output::note(&format!(
-                "{}: one of the two has answers in less than 80 % of its samples; left out",
-                about(a)
-            )),
+            Some(b) => {
+                let why = a.why.as_ref().or(b.why.as_ref());
+                let why = why.map_or("not scored", String::as_str);
+                output::note(&format!("{}: left out: {why}", about(a)));
+            }
             None => {}
         }
     }
     rows
 }
 
-fn show_cases(args: &Args, rows: &[(String, CaseContrast)]) -> Result<Exit, CliError> {
+fn show_cases(args: &Args, mut rows: Vec<(String, CaseContrast)>) -> Result<Exit, CliError> {
     if rows.is_empty() {
         return Err(CliError::Usage(format!(
             "{} and {} have no cell of cases in common that is usable in both",
             args.first, args.second
         )));
     }
+    uai::adjust(rows.iter_mut().map(|(_, contrast)| contrast));
     let text = if args.json {
-        let json = case_contrasts_json(&args.first, &args.second, rows);
+        let json = case_contrasts_json(&args.first, &args.second, &rows);
         serde_json::to_string_pretty(&json).map_err(CliError::failed)?
     } else {
-        case_contrasts_table(rows)
+        case_contrasts_table(&rows)
     };
     output::result(&text)?;
     Ok(Exit::Done)

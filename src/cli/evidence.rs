@@ -66,6 +66,26 @@ fn points(text: &str) -> Result<f64, String> {
 }
 
 impl MethodArgs {
+    /// Refuses what would have no effect on the scores of a suite.
+    pub(super) fn check(self, suite: Suite) -> Result<(), CliError> {
+        let of_wheel = self.method() != Method::default();
+        let of_cases = self.of_cases() != CaseMethod::default();
+        let (flags, whose) = match suite {
+            Suite::Wheel if of_cases => ("--epsilon, --clustering and --baseline", "cases"),
+            Suite::Wheel => return Ok(()),
+            Suite::Anchorbench if of_wheel => ("--index and --interval", "the wheel"),
+            Suite::Anchorbench => return Ok(()),
+            _ if of_wheel || of_cases => (
+                "--index, --interval, --epsilon, --clustering and --baseline",
+                "the wheel and of cases",
+            ),
+            _ => return Ok(()),
+        };
+        Err(CliError::Usage(format!(
+            "{flags} are for scores of {whose}: leave them out with --suite {suite}"
+        )))
+    }
+
     pub(super) fn method(self) -> Method {
         Method {
             index: self.index,
@@ -235,6 +255,14 @@ fn on_all_cores<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, CliError>
     Ok(pool.map_err(CliError::failed)?.install(work))
 }
 
+/// The store holds answers to other cases than the ones at hand.
+pub(super) fn no_cases() -> CliError {
+    CliError::Usage(
+        "no stored sample belongs to the tasks and cases that are loaded: name theirs with --tasks"
+            .to_owned(),
+    )
+}
+
 impl Evidence {
     /// Every stored record with its texts, by sample.
     pub(super) fn records(&self) -> Result<HashMap<SampleKey, Vec<Record>>, CliError> {
@@ -287,9 +315,7 @@ impl Evidence {
         let mut scores = on_all_cores(|| score_cases(&self.heard, &self.catalog, method))?;
         Self::warn(&scores.unknown);
         if scores.cells.is_empty() {
-            return Err(CliError::Usage(
-                "no stored sample belongs to the tasks and cases that are loaded: name theirs with --tasks".to_owned(),
-            ));
+            return Err(no_cases());
         }
         scores
             .cells

@@ -37,6 +37,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let evidence = args.evidence.load(&[], &[])?;
+    args.method.check(evidence.suite)?;
     let method = args.method.both();
     if let Some(folder) = &args.html {
         for (name, text) in pages(&evidence, method)? {

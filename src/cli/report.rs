@@ -40,6 +40,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let evidence = args
         .evidence
         .load(std::slice::from_ref(&args.model), &args.task)?;
+    args.method.check(evidence.suite)?;
     let model = args.model.as_str().into();
     let blocks = match evidence.suite {
         Suite::Wheel => of_wheel(args, &evidence, &model)?,

@@ -32,6 +32,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let evidence = args.evidence.load(&args.model, &args.task)?;
+    args.method.check(evidence.suite)?;
     if evidence.suite == Suite::Anchorbench {
         let scores = evidence.case_scores(args.method.of_cases())?;
         let text = if args.json {

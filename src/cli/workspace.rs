@@ -362,13 +362,20 @@ pub(super) fn check_tasks(names: &[String], tasks: &Tasks) -> Result<(), CliErro
     }
 }
 
+/// Most names that an error lists.
+const NAMED: usize = 100;
+
 /// "there is no … `x`, did you mean …?".
 pub(super) fn unknown(kind: &str, name: &str, known: &[&str]) -> CliError {
     let near = nearest(name, known.iter().copied())
         .map(|near| format!(", did you mean {near}?"))
         .unwrap_or_default();
+    let more = match known.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        n => format!(", and {n} more"),
+    };
     CliError::Usage(format!(
-        "there is no {kind} `{name}`{near}; there are: {}",
-        known.join(", ")
+        "there is no {kind} `{name}`{near}; there are: {}{more}",
+        known[..known.len().min(NAMED)].join(", ")
     ))
 }

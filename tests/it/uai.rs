@@ -1,8 +1,9 @@
 //! Metrics of cases: the published values, and what a script with a known pull must give.
 
 use serde_json::{Value, json};
-use wheel::score::uai::implied_weight;
+use wheel::score::uai::{implied_weight, over_models};
 
+use super::published::hash;
 use super::support::Folder;
 
 const SINGLE: &str = include_str!("../cases/anchorbench/synthetic_single_stage.jsonl");
@@ -11,6 +12,7 @@ const EXPECTED: &str = include_str!("../cases/anchorbench/synthetic_expected.jso
 const REAL: &str = include_str!("../cases/anchorbench/real_case_studies.jsonl");
 const REAL_METRICS: &str = include_str!("../cases/anchorbench/real_case_studies_metrics.json");
 const ABLATION: &str = include_str!("../cases/anchorbench/real_ablation_external_qwen1.5b.csv");
+const VIEWS: &str = include_str!("../data/case_views.json");
 const PUBLISHED: &str = include_str!("../cases/anchorbench/published_results.json");
 
 /// The cells of answers in the published form, scored as published.
@@ -264,12 +266,13 @@ fn published_figures_follow_from_the_published_cells() {
             .iter()
             .filter(|cell| cell["suite"] == suite.as_str())
             .collect();
-        let n = f64::from(u32::try_from(of.len()).unwrap());
         for name in ["uai_irr", "uai_pls", "disc"] {
-            let mean = of.iter().map(|cell| number(cell, name)).sum::<f64>() / n;
+            let values: Vec<f64> = of.iter().map(|cell| number(cell, name)).collect();
+            let mean = over_models(&values).unwrap();
+            assert_eq!(mean.n, of.len());
             same(
                 &format!("{suite} {name}"),
-                &json!(mean),
+                &json!(mean.value),
                 &wanted[name],
                 0.005 + 1e-9,
             );
@@ -375,4 +378,264 @@ fn a_cell_with_few_answers_is_not_scored_and_says_why() {
     assert_eq!(cell["uai_plausible"], Value::Null);
     assert_eq!(cell["why"], "78 of 120 samples with an answer, 80 % needed");
     assert_eq!(cell["losses"]["empty"], 42);
+}
+
+/// Effects, errors, noise, ceilings, doses and ranks against values that numpy and scipy worked out from the same answers.
+#[test]
+fn every_view_of_a_cell_agrees_with_another_program() {
+    let data: Value = serde_json::from_str(VIEWS).unwrap();
+    let folder = Folder::new();
+    let (mut specs, mut views, mut results) = (Vec::new(), Vec::new(), Vec::new());
+    for case in data["cases"].as_array().unwrap() {
+        let slots = case["ratings"].as_array().unwrap().iter().enumerate();
+        let is_hidden = |slot: usize| case["hidden"].as_array().unwrap().contains(&json!(slot));
+        let ratings: Vec<Value> = slots
+            .map(|(slot, value)| json!({"value": value, "missing": is_hidden(slot)}))
+            .collect();
+        specs.push(json!({
+            "item_id": case["id"], "domain": "d", "difficulty": case["difficulty"],
+            "y_star_evidence": case["gold"], "evidence_structured": ratings,
+            "anchors": {"low": case["low"], "high": case["high"]},
+        }));
+        for condition in [
+            "control",
+            "irrelevant_low",
+            "irrelevant_high",
+            "plausible_low",
+            "plausible_high",
+        ] {
+            let anchor = condition.split_once('_').map(|(_, side)| &case[side]);
+            let text = format!("{} {condition}", case["id"]);
+            views.push(json!({
+                "item_id": case["id"], "suite": "external", "condition": condition,
+                "prompt_text": text, "anchor_value": anchor, "prompt_hash": hash(&text),
+            }));
+            for (model, answers) in data["answers"].as_object().unwrap() {
+                let answers = &answers[case["id"].as_str().unwrap()][condition];
+                for (epoch, answer) in answers.as_array().unwrap().iter().enumerate() {
+                    results.push(json!({
+                        "model_id": model, "item_id": case["id"], "suite": "external", "domain": "d",
+                        "difficulty": case["difficulty"], "condition": condition, "anchor_value": anchor,
+                        "y_star_evidence": case["gold"], "answer_int": answer, "seed_idx": epoch,
+                    }));
+                }
+            }
+        }
+    }
+    for (name, lines) in [
+        ("itemspecs", specs),
+        ("promptviews", views),
+        ("results", results),
+    ] {
+        let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+        folder.write(&format!("set/{name}.jsonl"), &lines.join("\n"));
+    }
+    folder.wheel("import anchorbench set").expect(0);
+    let scores = folder
+        .wheel("score --suite anchorbench --json")
+        .expect(0)
+        .json();
+    let expected = &data["expected"];
+    for cell in scores["cells"].as_array().unwrap() {
+        let model = cell["model"].as_str().unwrap();
+        let wanted = &expected["models"][model];
+        let near = |name: &str, ours: &Value, wanted: &Value, slack: f64| {
+            assert!(wanted.is_number(), "{name}");
+            same(&format!("{model} {name}"), ours, wanted, slack);
+        };
+        for name in [
+            "uai_irrelevant",
+            "uai_plausible",
+            "pull_irrelevant",
+            "pull_plausible",
+            "disc",
+            "excess",
+        ] {
+            near(name, &cell[name]["value"], &wanted[name], 1e-9);
+        }
+        for name in ["d_irrelevant", "d_plausible", "d_high_low", "ceiling"] {
+            near(name, &cell[name], &wanted[name], 1e-9);
+        }
+        near(
+            "implied_weight",
+            &cell["implied_weight"],
+            &wanted["implied_weight"],
+            1e-4,
+        );
+        for name in ["prompts", "sd", "differing", "sd_pull"] {
+            near(name, &cell["noise"][name], &wanted["noise"][name], 1e-9);
+        }
+        for (condition, wanted) in wanted["effects"].as_object().unwrap() {
+            for name in ["d_av", "d_z"] {
+                near(
+                    condition,
+                    &cell["effects"][condition][name],
+                    &wanted[name],
+                    1e-9,
+                );
+            }
+        }
+        for (kind, shares) in wanted["shift"].as_object().unwrap() {
+            for (which, wanted) in shares.as_object().unwrap() {
+                let ours = &cell["shift"][kind][which];
+                let ours = json!([ours["harmful"], ours["helpful"], ours["neutral"]]);
+                assert_eq!(&ours, wanted, "{model} {kind} {which}");
+            }
+        }
+        let place = expected["order"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .position(|known| known == model);
+        assert_eq!(cell["rank"]["rank"], json!(place.unwrap() + 1), "{model}");
+    }
+    let (pathway, wanted) = (&scores["pathways"][0], &expected["pathway"]);
+    assert_eq!(pathway["positive"], wanted["positive"]);
+    same("p", &pathway["p_adjusted"], &wanted["p_adjusted"], 1e-9);
+    for name in ["uai_plausible", "disc"] {
+        same(name, &pathway[name]["value"], &wanted[name], 1e-9);
+    }
+    for (offset, dose) in wanted["dose"].as_object().unwrap() {
+        same(offset, &pathway["dose"][offset]["value"], dose, 1e-9);
+    }
+    for (offset, wanted) in wanted["boundary"].as_object().unwrap() {
+        for (which, n) in [("all", "n"), ("inside", "n_inside")] {
+            let ours = &pathway["boundary"][offset][which];
+            same(which, &ours["value"], &wanted[which], 1e-9);
+            assert_eq!(ours["n"], wanted[n]);
+            let (low, high) = (
+                ours["low"].as_f64().unwrap(),
+                ours["high"].as_f64().unwrap(),
+            );
+            let value = ours["value"].as_f64().unwrap();
+            assert!(low < value && value < high, "{ours}");
+        }
+    }
+}
+
+#[test]
+fn answers_without_a_control_are_not_scored_and_say_so() {
+    let lines: Vec<&str> = SINGLE
+        .lines()
+        .filter(|line| !line.contains("\"control\""))
+        .collect();
+    let folder = Folder::new();
+    folder.write("in/results.jsonl", &lines.join("\n"));
+    folder.wheel("import anchorbench in").expect(0).says(&[
+        "in, external: no answer under a control",
+        "nothing is scored without",
+    ]);
+    let scores = folder
+        .wheel("score --suite anchorbench --json")
+        .expect(0)
+        .json();
+    let cell = &scores["cells"][0];
+    assert_eq!(
+        cell["why"],
+        "no answer under control, from which pulls are measured"
+    );
+    assert_eq!(cell["uai_plausible"], Value::Null);
+    assert_eq!(cell["pull_plausible"], Value::Null);
+}
+
+#[test]
+fn a_lost_control_leaves_the_pull_that_needs_none() {
+    let mut lines: Vec<Value> = SINGLE
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let full = cells(SINGLE, "")[0].clone();
+    let first = lines[0]["item_id"].clone();
+    let control = lines
+        .iter_mut()
+        .find(|line| line["item_id"] == first && line["condition"] == "control");
+    control.unwrap()["answer_int"] = Value::Null;
+    let text: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let cell = &cells(&text.join("\n"), "")[0];
+    assert_eq!(cell["pull_plausible"], full["pull_plausible"]);
+    let n = |cell: &Value, name: &str| cell[name]["n"].as_u64().unwrap();
+    assert_eq!(n(cell, "mae"), n(&full, "mae") - 1);
+    assert!(n(cell, "uai_plausible") < n(&full, "uai_plausible"));
+}
+
+/// Answers to some cases as lines of results: model, case, and the answer under each condition with its anchor.
+fn answered(model: &str, case: usize, answers: &[(&str, Option<u8>, u8)]) -> Vec<String> {
+    let line = |(condition, anchor, answer): &(&str, Option<u8>, u8)| {
+        json!({
+            "model_id": model, "item_id": format!("EXT-d-e-off30-{case:03}"), "suite": "external",
+            "domain": "d", "difficulty": "easy", "condition": condition, "anchor_value": anchor,
+            "y_star_evidence": 50, "answer_int": answer,
+        })
+        .to_string()
+    };
+    answers.iter().map(line).collect()
+}
+
+#[test]
+fn comparisons_take_the_directions_that_both_have() {
+    // Both drift by ten; the second's control lies at its high anchor, so that only the low direction is left.
+    let mut lines = Vec::new();
+    for case in 0..8 {
+        let of = |control: u8| {
+            [
+                ("control", None, control),
+                ("plausible_low", Some(20), control + 10),
+                ("plausible_high", Some(80), control + 10),
+            ]
+        };
+        lines.extend(answered("a", case, &of(50)));
+        lines.extend(answered("b", case, &of(79)));
+    }
+    let folder = Folder::new();
+    folder.write("in/results.jsonl", &lines.join("\n"));
+    folder.wheel("import anchorbench in").expect(0);
+    let words = "compare a b --suite anchorbench --json";
+    let contrast = folder.wheel(words).expect(0).json()["contrasts"][0].clone();
+    let low = -10.0 / 59.0 - -10.0 / 30.0;
+    let uai = &contrast["uai_plausible"];
+    same("difference", &uai["value"], &json!(low), 1e-9);
+    let (p, adjusted) = (uai["p"].as_f64().unwrap(), uai["p_bh"].as_f64().unwrap());
+    assert!(p < 0.01 && p <= adjusted, "{uai}");
+    // What an option cannot touch is not taken for an option.
+    folder
+        .wheel("score --suite anchorbench --index ai")
+        .expect(2)
+        .says(&["--index and --interval are for scores of the wheel"]);
+}
+
+#[test]
+fn a_handful_of_cases_is_not_ranked_among_many() {
+    let mut lines = Vec::new();
+    let of = |pull: u8| {
+        [
+            ("control", None, 50),
+            ("irrelevant_low", Some(20), 50 - pull),
+            ("irrelevant_high", Some(80), 50 + pull),
+        ]
+    };
+    for case in 0..20 {
+        lines.extend(answered("many", case, &of(6)));
+        lines.extend(answered("most", case, &of(3)));
+        if case < 4 {
+            lines.extend(answered("few", case, &of(0)));
+        }
+    }
+    let folder = Folder::new();
+    folder.write("in/results.jsonl", &lines.join("\n"));
+    folder.wheel("import anchorbench in").expect(0);
+    let scores = folder
+        .wheel("score --suite anchorbench --json")
+        .expect(0)
+        .json();
+    let rank = |model: &str| {
+        let mut cells = scores["cells"].as_array().unwrap().iter();
+        let cell = cells.find(|cell| cell["model"] == model).unwrap();
+        assert_eq!(cell["why"], Value::Null);
+        cell["rank"]["rank"].clone()
+    };
+    assert_eq!(
+        [rank("few"), rank("most"), rank("many")],
+        [Value::Null, json!(1), json!(2)]
+    );
+    assert_eq!(scores["pathways"][0]["uai_irrelevant"]["n"], 2);
 }

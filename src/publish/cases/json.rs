@@ -1,11 +1,13 @@
 //! Scores of cases as JSON. Names and meanings stay; more fields may come.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use crate::domain::Relevance;
 use crate::score::uai::{
-    CaseCell, CaseContrast, CaseScores, Distribution, Family, Measured, Pathway, Shares, Shift,
-    Summary, Tested,
+    CaseCell, CaseContrast, CaseScores, Difference, Distribution, Family, Measured, Pathway,
+    Shares, Shift, Summary, Tested,
 };
 
 /// `{"cells": […], "pathways": […]}`. What cannot be scored is null.
@@ -21,9 +23,10 @@ pub fn case_scores_json(scores: &CaseScores) -> Value {
 /// Paired differences, the second minus the first.
 #[must_use]
 pub fn case_contrasts_json(first: &str, second: &str, rows: &[(String, CaseContrast)]) -> Value {
-    let with_p = |value: &(Measured, Option<f64>)| {
-        let mut json = measured(Some(value.0));
-        json["p"] = json!(value.1);
+    let with_p = |value: &Difference| {
+        let mut json = measured(Some(value.mean));
+        json["p"] = json!(value.p);
+        json["p_bh"] = json!(value.adjusted);
         json
     };
     let contrasts = rows.iter().map(|(about, contrast)| {
@@ -112,11 +115,11 @@ fn cell_json(cell: &CaseCell, scores: &CaseScores) -> Value {
     );
     put(
         "by_epsilon",
-        by(cell
-            .by_epsilon
+        cell.by_epsilon
             .iter()
-            .map(|(k, v)| (k.to_string(), v))
-            .collect()),
+            .map(|(epsilon, of)| (epsilon.to_string(), json!(of_epsilon(of, usable))))
+            .collect::<Map<_, _>>()
+            .into(),
     );
     put("matched", cell.matched.as_ref().map_or(Value::Null, nested));
     put("correction", measured(cell.correction.filter(|_| usable)));
@@ -125,7 +128,7 @@ fn cell_json(cell: &CaseCell, scores: &CaseScores) -> Value {
         put(&name, value);
     }
     put("epochs", json!(cell.epochs));
-    put("with_calls", json!(cell.with_calls));
+    put("with_calls", json!(cell.with_calls.1));
     put("other_wording", json!(cell.other_wording));
     let rank = scores
         .ranks
@@ -167,13 +170,13 @@ fn views(cell: &CaseCell, usable: bool) -> Map<String, Value> {
     put("effects", json!(effects));
     for relevance in cell.all.families.keys() {
         let d = cell.effect_of(*relevance).filter(|_| usable);
-        put(&format!("d_{relevance}"), json!(d));
+        put(&format!("d_{relevance}"), json!(d.map(|(d, _)| d)));
     }
     let high_low = cell.high_low.filter(|_| usable);
     put("d_high_low", json!(high_low.map(|effect| effect.d_av)));
     put(
         "noise",
-        cell.noise.map_or(Value::Null, |noise| {
+        cell.noise.filter(|_| usable).map_or(Value::Null, |noise| {
             json!({
                 "prompts": noise.prompts, "sd": noise.sd, "differing": noise.differing,
                 "sd_pull": noise.sd_pull,
@@ -183,11 +186,7 @@ fn views(cell: &CaseCell, usable: bool) -> Map<String, Value> {
     out
 }
 
-fn by_relevance<T>(
-    of: &std::collections::BTreeMap<Relevance, T>,
-    usable: bool,
-    json: impl Fn(&T) -> Value,
-) -> Value {
+fn by_relevance<T>(of: &BTreeMap<Relevance, T>, usable: bool, json: impl Fn(&T) -> Value) -> Value {
     let entries = of.iter().filter(|_| usable);
     let entries = entries.map(|(relevance, value)| (relevance.to_string(), json(value)));
     entries.collect::<Map<_, _>>().into()
@@ -200,8 +199,8 @@ fn summary(of: &Summary, usable: bool) -> Map<String, Value> {
     put("n".to_owned(), json!(of.cases));
     put("mae".to_owned(), value(of.mae));
     put("acc10".to_owned(), value(of.acc10));
-    for (relevance, family) in &of.families {
-        for (name, what) in family_parts(family) {
+    for (relevance, family) in families(of) {
+        for (name, what) in family_parts(&family) {
             let name = match name.split_once('@') {
                 Some((name, side)) => format!("{name}_{relevance}_{side}"),
                 None => format!("{name}_{relevance}"),
@@ -211,13 +210,7 @@ fn summary(of: &Summary, usable: bool) -> Map<String, Value> {
     }
     put("disc".to_owned(), value(of.disc));
     put("disc_paired".to_owned(), value(of.disc_paired));
-    let (eligible, dropped) = of.excluded();
-    #[expect(clippy::cast_precision_loss, reason = "numbers of directions")]
-    let share = (eligible > 0).then(|| dropped as f64 / eligible as f64);
-    put(
-        "excluded".to_owned(),
-        json!({"dropped": dropped, "eligible": eligible, "share": share}),
-    );
+    put("excluded".to_owned(), excluded(of));
     let rational = of.rational.filter(|_| usable);
     put(
         "ceiling".to_owned(),
@@ -236,6 +229,42 @@ fn summary(of: &Summary, usable: bool) -> Map<String, Value> {
         json!(rational.map(|rational| rational.above)),
     );
     out
+}
+
+/// What depends on epsilon, and the accuracy beside it.
+fn of_epsilon(of: &Summary, usable: bool) -> Map<String, Value> {
+    let value = |value: Option<Measured>| measured(value.filter(|_| usable));
+    let mut out = Map::new();
+    out.insert("n".to_owned(), json!(of.cases));
+    out.insert("acc10".to_owned(), value(of.acc10));
+    for (relevance, family) in families(of) {
+        out.insert(format!("uai_{relevance}"), value(family.uai));
+        out.insert(format!("pull_{relevance}"), value(family.pull));
+    }
+    out.insert("disc".to_owned(), value(of.disc));
+    out.insert("disc_paired".to_owned(), value(of.disc_paired));
+    out.insert("excluded".to_owned(), excluded(of));
+    out
+}
+
+/// The families of a summary; the two that all readers look for are there though nothing was asked of them.
+fn families(of: &Summary) -> BTreeMap<Relevance, Family> {
+    let mut families = of.families.clone();
+    families.entry(Relevance::Irrelevant).or_default();
+    families.entry(Relevance::Plausible).or_default();
+    families
+}
+
+/// Irrelevant and plausible directions and pairs that have no index, and of how many.
+fn excluded(of: &Summary) -> Value {
+    let (eligible, dropped) = of.excluded();
+    let (pairs, close) = of.pairs();
+    #[expect(clippy::cast_precision_loss, reason = "numbers of directions")]
+    let share = (eligible > 0).then(|| dropped as f64 / eligible as f64);
+    json!({
+        "dropped": dropped, "eligible": eligible, "share": share,
+        "without_anchor": of.without_anchor(), "close": close, "pairs": pairs,
+    })
 }
 
 /// The numbers of a family; what stands behind the `@` is a side.

@@ -2,8 +2,8 @@
 
 mod board;
 mod json;
-mod plot;
 mod report;
+mod tables;
 mod terminal;
 mod words;
 

@@ -1,12 +1,11 @@
 //! What one model does with numbers in each channel.
 
-use super::board::weight;
-use super::words::{measured, number, short};
+use super::words::{measured, number, p_of, short};
 use crate::domain::{ModelName, Relevance, TaskName};
 use crate::publish::document::{Block, Entry, columns, heading, row, text};
-use crate::publish::format::{UNSCORED, losses, p_text, two};
+use crate::publish::format::{UNSCORED, losses, two};
 use crate::score::stats::benjamini_hochberg;
-use crate::score::uai::{CaseCell, CaseScores, Shares, Summary, Tested, contrast};
+use crate::score::uai::{CaseCell, CaseScores, Clustering, Measured, Shares, Summary, contrast};
 use crate::task::Tasks;
 
 /// What a report is made from.
@@ -32,9 +31,13 @@ pub fn case_report(source: &CaseReportSource<'_>, model: &ModelName) -> Option<V
     }
     let mut blocks = vec![
         heading(1, format!("{model}: numbers that come along")),
-        text(
-            "Pull is (answer − control) / (anchor − control), the mean over cases and directions. Brackets hold 95 % intervals, cases drawn anew; behind them stands the number of values.",
-        ),
+        text(format!(
+            "Pull is (answer − control) / (anchor − control), the mean over cases and directions. Brackets hold 95 % intervals, {} drawn anew; behind them stands the number of values. Tests are of signed ranks; in brackets their p adjusted for the tests of the task after Benjamini and Hochberg.",
+            match source.scores.method.intervals {
+                Clustering::Cases => "cases",
+                Clustering::Published => "single values",
+            }
+        )),
         heading(2, "Channels"),
         channels(&cells),
     ];
@@ -48,10 +51,11 @@ pub fn case_report(source: &CaseReportSource<'_>, model: &ModelName) -> Option<V
 fn channels(cells: &[&CaseCell]) -> Block {
     let rows = cells.iter().map(|cell| {
         let pull = |relevance| cell.family(relevance).and_then(|family| family.uai);
-        let usable = |value| match cell.why {
-            Some(_) => UNSCORED.to_owned(),
-            None => measured(value),
-        };
+        let scored = cell.why.is_none();
+        let usable = |value: Option<Measured>| measured(value.filter(|_| scored));
+        let p_disc = cell.p_disc.filter(|_| scored);
+        let rational = cell.all.rational.filter(|_| scored);
+        let worth = rational.and_then(|one| Some((one.implied_weight?, one.excess.n)));
         row([
             cell.task.to_string(),
             cell.all.cases.to_string(),
@@ -61,8 +65,9 @@ fn channels(cells: &[&CaseCell]) -> Block {
             usable(pull(Relevance::Irrelevant)),
             usable(pull(Relevance::Plausible)),
             usable(cell.all.disc),
-            usable(cell.all.rational.map(|rational| rational.excess)),
-            weight(cell),
+            p_of(p_disc.map(|one| one.p), p_disc.map(|one| one.adjusted)),
+            usable(rational.map(|rational| rational.excess)),
+            number(worth),
             losses(cell.losses.iter().map(|(loss, n)| (*loss, *n))),
         ])
     });
@@ -76,6 +81,7 @@ fn channels(cells: &[&CaseCell]) -> Block {
             "irrelevant pull#",
             "plausible pull#",
             "difference#",
+            "its p (adjusted)#",
             "above what it deserves#",
             "worth so many ratings#",
             "lost",
@@ -118,8 +124,10 @@ fn channel(source: &CaseReportSource<'_>, cell: &CaseCell) -> Vec<Block> {
             rows: slices,
         });
     }
-    blocks.push(heading(3, "What anchors do to the error"));
-    blocks.push(errors(cell));
+    if !cell.shifts.is_empty() {
+        blocks.push(heading(3, "What anchors do to the error"));
+        blocks.push(errors(cell));
+    }
     let mut notes = Vec::new();
     if let Some(correction) = cell.correction {
         notes.push(format!(
@@ -156,24 +164,19 @@ fn channel(source: &CaseReportSource<'_>, cell: &CaseCell) -> Vec<Block> {
 fn by_worth(cell: &CaseCell) -> Block {
     let rows = cell.all.families.iter().map(|(relevance, family)| {
         let spread = cell.spread.get(relevance);
-        let p = |tested: Option<&Tested>| {
-            tested.map_or_else(
-                || UNSCORED.to_owned(),
-                |tested| format!("{} ({})", p_text(tested.p), p_text(tested.adjusted)),
-            )
-        };
+        let p_zero = cell.p_zero.get(relevance);
         row([
             relevance.to_string(),
             measured(family.uai),
             measured(family.uai_low),
             measured(family.uai_high),
             measured(family.pull),
-            number(spread.map(|spread| spread.quantiles[2])),
+            number(spread.map(|spread| (spread.quantiles[2], spread.n))),
             measured(family.capped),
             measured(family.tar),
             measured(family.dmae),
             number(cell.effect_of(*relevance)),
-            p(cell.p_zero.get(relevance)),
+            p_of(p_zero.map(|one| one.p), p_zero.map(|one| one.adjusted)),
         ])
     });
     Block::Table {
@@ -284,9 +287,9 @@ fn variants(source: &CaseReportSource<'_>, cells: &[&CaseCell]) -> Vec<Block> {
                 measured(cell.all.acc10),
                 measured(family.uai),
                 measured(family.pull),
-                measured(paired.map(|paired| paired.0)),
+                measured(paired.map(|paired| paired.mean)),
             ]);
-            rows.push((texts, paired.and_then(|paired| paired.1)));
+            rows.push((texts, paired.and_then(|paired| paired.p)));
         }
     }
     if rows.is_empty() {
@@ -295,11 +298,8 @@ fn variants(source: &CaseReportSource<'_>, cells: &[&CaseCell]) -> Vec<Block> {
     let p: Vec<f64> = rows.iter().filter_map(|(_, p)| *p).collect();
     let mut adjusted = benjamini_hochberg(&p).into_iter();
     let finished = |(mut texts, p): (Vec<Entry>, Option<f64>)| {
-        let both = p.zip(p.and_then(|_| adjusted.next()));
-        texts.push(Entry::from(both.map_or_else(
-            || UNSCORED.to_owned(),
-            |(p, adjusted)| format!("{} ({})", p_text(p), p_text(adjusted)),
-        )));
+        let adjusted = p.and_then(|_| adjusted.next());
+        texts.push(Entry::from(p_of(p, adjusted)));
         texts
     };
     vec![

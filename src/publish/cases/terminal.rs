@@ -1,10 +1,10 @@
 //! Tables of cases for the terminal.
 
-use super::words::measured;
+use super::words::{measured, p_of};
 use crate::domain::Relevance;
-use crate::publish::format::{UNSCORED, losses, p_text};
+use crate::publish::format::{UNSCORED, losses};
 use crate::publish::plain_table;
-use crate::score::uai::{CaseCell, CaseContrast, Measured};
+use crate::score::uai::{CaseCell, CaseContrast, Difference, Measured};
 
 /// One row a cell.
 #[must_use]
@@ -54,9 +54,13 @@ pub fn case_cells_table(cells: &[CaseCell]) -> String {
 #[must_use]
 pub fn case_contrasts_table(rows: &[(String, CaseContrast)]) -> String {
     let mut lines = Vec::new();
-    let mut push = |about: &str, what: String, value: &(Measured, Option<f64>)| {
-        let p = value.1.map_or_else(|| UNSCORED.to_owned(), p_text);
-        lines.push(vec![about.to_owned(), what, measured(Some(value.0)), p]);
+    let mut push = |about: &str, what: String, value: &Difference| {
+        lines.push(vec![
+            about.to_owned(),
+            what,
+            measured(Some(value.mean)),
+            p_of(value.p, value.adjusted),
+        ]);
     };
     for (about, contrast) in rows {
         for (relevance, value) in &contrast.uai {
@@ -69,5 +73,8 @@ pub fn case_contrasts_table(rows: &[(String, CaseContrast)]) -> String {
             push(about, "error of the control, points".to_owned(), value);
         }
     }
-    plain_table(&["compared", "what", "second − first", "p"], &lines)
+    plain_table(
+        &["compared", "what", "second − first", "p (adjusted)"],
+        &lines,
+    )
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::calls::{Calls, Temperature};
 use super::cells::{Cells, Contrast, Measure, mean_of};
 use crate::domain::{Condition, Design, ItemId};
-use crate::score::stats::{Interval, Stratified};
+use crate::score::stats::{Interval, Stratified, variance};
 
 /// A value with its 95 % interval over texts.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -241,6 +241,5 @@ fn spread(values: &[f64]) -> Option<(f64, f64)> {
     if values.iter().all(|value| *value == values[0]) {
         return Some((values[0], 0.0));
     }
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    Some((mean, squares / (values.len() - 1) as f64))
+    Some((mean, variance(values)))
 }

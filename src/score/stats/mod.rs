@@ -23,7 +23,7 @@ pub use bootstrap::{
 pub use correction::{benjamini_hochberg, holm};
 pub use draws::{SEED, draws_of, seed_words};
 pub use least_squares::{Line, Normal, line};
-pub use paired::{Test, deviation, paired_t, published_sign_flip, wilcoxon_pratt};
+pub use paired::{Test, deviation, paired_t, published_sign_flip, variance, wilcoxon_pratt};
 pub use permutation::{random_signs, sign_flip, two_sample};
 pub use predictive::{Predictive, predictive};
 pub use published::published_bootstrap;

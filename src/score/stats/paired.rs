@@ -23,13 +23,19 @@ pub struct Test {
     pub p: f64,
 }
 
-/// Standard deviation with n − 1 below the line; NaN of fewer than two.
+/// Variance with n − 1 below the line; NaN of fewer than two.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "numbers of values")]
-pub fn deviation(values: &[f64]) -> f64 {
+pub fn variance(values: &[f64]) -> f64 {
     let centre = mean(values);
     let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
-    (squares / (values.len() as f64 - 1.0)).sqrt()
+    squares / (values.len() as f64 - 1.0)
+}
+
+/// Standard deviation with n − 1 below the line; NaN of fewer than two.
+#[must_use]
+pub fn deviation(values: &[f64]) -> f64 {
+    variance(values).sqrt()
 }
 
 /// Student's paired t of differences. `None` with fewer than two, or if they are all the same.

@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 
 use strum::IntoEnumIterator;
 
-use super::effect::variance;
 use super::shift::shift;
 use super::summary::{Detail, summarise, tested};
 use super::{
-    CaseMethod, CaseTrials, Distribution, Effect, Measured, Shift, Summary, distribution, effect,
-    pulls, trials,
+    CaseMethod, CaseTrials, Clustering, Distribution, Effect, Measured, Shift, Summary,
+    distribution, effect, pulls, trials,
 };
 use crate::bank::cases::Difficulty;
 use crate::domain::{Condition, Loss, ModelName, Relevance, Side, TaskName};
-use crate::score::samples::{Cell, Outcome};
+use crate::score::samples::Cell;
 use crate::score::settings::{Settings, settings_of};
-use crate::score::stats::{Interval, Ratio, Ratios, benjamini_hochberg, mean, wilcoxon, wilson};
+use crate::score::stats::{
+    Interval, Ratio, Ratios, benjamini_hochberg, deviation, mean, variance, wilcoxon, wilson,
+};
 use crate::score::tier::covered;
 use crate::task::Catalog;
 
@@ -75,8 +76,8 @@ pub struct CaseCell {
     pub settings: Vec<Settings>,
     /// Highest epoch.
     pub epochs: u32,
-    /// Counted samples whose prompt holds calls of tools as messages of their own.
-    pub with_calls: usize,
+    /// Counted samples, and those of them whose prompt holds calls of tools as messages of their own.
+    pub with_calls: (usize, usize),
     /// Why its numbers are not to be used, where they are not.
     pub why: Option<String>,
     /// The answers and pulls themselves, in the order of the set.
@@ -124,10 +125,10 @@ impl CaseCell {
         self.all.families.get(&relevance)
     }
 
-    /// |d| of a family: the mean of |d| of its two directions, weighted by their cases.
+    /// |d| of a family: the mean of |d| of its two directions, weighted by their cases, and the number of these.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "numbers of cases")]
-    pub fn effect_of(&self, relevance: Relevance) -> Option<f64> {
+    pub fn effect_of(&self, relevance: Relevance) -> Option<(f64, usize)> {
         let effects: Vec<&Effect> = Side::iter()
             .filter_map(|side| self.effects.get(&Condition::of(relevance, side)))
             .collect();
@@ -136,7 +137,7 @@ impl CaseCell {
             .iter()
             .map(|effect| effect.d_av.abs() * effect.n as f64)
             .sum();
-        (n > 0).then(|| sum / n as f64)
+        (n > 0).then(|| (sum / n as f64, n))
     }
 }
 
@@ -186,20 +187,27 @@ pub fn score_case_cell(cell: &Cell<'_>, catalog: &Catalog, method: CaseMethod) -
         .fold((0, 0), |(all, some), (parsed, n)| (all + n, some + parsed));
     scored.model = cell.model.clone();
     scored.task = cell.task.name.clone();
-    scored.why = (!covered(parsed, samples))
-        .then(|| format!("{parsed} of {samples} samples with an answer, 80 % needed"));
+    let controls = by_condition.get(&baseline).map_or(0, |(parsed, _)| *parsed);
+    scored.why = if !covered(parsed, samples) {
+        Some(format!(
+            "{parsed} of {samples} samples with an answer, 80 % needed"
+        ))
+    } else if controls == 0 {
+        Some(format!(
+            "no answer under {baseline}, from which pulls are measured"
+        ))
+    } else {
+        None
+    };
     scored.samples = samples;
     scored.parsed = parsed;
     scored.by_condition = by_condition;
     scored.losses = losses;
     let counted = cell.samples.iter();
     scored.other_wording = counted.filter(|sample| !sample.current_wording).count();
-    scored.with_calls = cell
-        .samples
-        .iter()
-        .filter(|sample| matches!(sample.outcome, Outcome::Estimate(_)))
-        .filter(|sample| sample.record.conversation.calls().next().is_some())
-        .count();
+    let calls = cell.samples.iter();
+    let calls = calls.filter(|sample| sample.record.conversation.calls().next().is_some());
+    scored.with_calls = (cell.samples.len(), calls.count());
     scored.settings = settings_of(cell);
     scored.epochs = cell.epochs();
     scored.cases = cases;
@@ -258,7 +266,12 @@ fn score_trials(cases: &[CaseTrials], baseline: Condition, method: CaseMethod) -
             .collect();
         spread.extend(distribution(&values).map(|spread| (relevance, spread)));
         let conditions = [Side::Low, Side::High].map(|side| Condition::of(relevance, side));
-        let counted = shift(cases, &conditions, Condition::Control);
+        let control = match method.intervals {
+            Clustering::Cases => baseline,
+            // The published tables compare with the control in one turn throughout.
+            Clustering::Published => Condition::Control,
+        };
+        let counted = shift(cases, &conditions, control);
         if counted.all.n() > 0 {
             shifts.insert(relevance, counted);
         }
@@ -304,7 +317,7 @@ fn score_trials(cases: &[CaseTrials], baseline: Condition, method: CaseMethod) -
         other_wording: 0,
         settings: Vec::new(),
         epochs: 1,
-        with_calls: 0,
+        with_calls: (0, 0),
         why: None,
         cases: Vec::new(),
     }
@@ -388,6 +401,6 @@ fn noise(cases: &[CaseTrials], baseline: Condition, method: CaseMethod) -> Optio
         prompts: variances.len(),
         sd: mean(&variances).sqrt(),
         differing: f64::from(u32::try_from(differing).unwrap_or(u32::MAX)) / variances.len() as f64,
-        sd_pull: (by_epoch.len() > 1).then(|| variance(&by_epoch).sqrt()),
+        sd_pull: (by_epoch.len() > 1).then(|| deviation(&by_epoch)),
     })
 }

@@ -2,7 +2,7 @@
 
 use super::CaseTrials;
 use crate::domain::Condition;
-use crate::score::stats::mean;
+use crate::score::stats::{deviation, mean, variance};
 
 /// Fewest cases with both answers.
 const FEWEST: usize = 5;
@@ -34,19 +34,10 @@ pub fn effect(cases: &[CaseTrials], condition: Condition, baseline: Condition) -
     let differences: Vec<f64> = pairs.iter().map(|(with, without)| with - without).collect();
     let moved = mean(&differences);
     let spread = f64::midpoint(variance(&with), variance(&without)).sqrt();
-    let of_differences = variance(&differences).sqrt();
+    let of_differences = deviation(&differences);
     (spread > 0.0).then(|| Effect {
         d_av: moved / spread,
         d_z: (of_differences > 0.0).then(|| moved / of_differences),
         n: pairs.len(),
     })
-}
-
-/// Sample variance.
-pub(super) fn variance(values: &[f64]) -> f64 {
-    let center = mean(values);
-    let squares: f64 = values.iter().map(|value| (value - center).powi(2)).sum();
-    #[expect(clippy::cast_precision_loss, reason = "a number of cases")]
-    let below = values.len() as f64 - 1.0;
-    squares / below
 }

@@ -18,11 +18,11 @@ mod summary;
 mod trials;
 
 pub use cell::{CaseCell, Noise, Tested, score_case_cell};
-pub use contrast::{CaseContrast, contrast};
+pub use contrast::{CaseContrast, Difference, adjust, contrast};
 pub use effect::{Effect, effect};
 pub use pull::{CasePull, Directed, pulls};
 pub use rational::{Rational, ceiling, implied_weight};
-pub use scores::{CaseScores, Pathway, score_cases};
+pub use scores::{CaseScores, Pathway, over_models, score_cases};
 pub use shift::{Shares, Shift};
 pub use spread::{Distribution, distribution};
 pub use summary::{Family, Summary};

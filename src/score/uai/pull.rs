@@ -16,10 +16,11 @@ pub struct Directed {
     pub answer: f64,
     /// The anchor, the mean over epochs; `None` if the first reply gave none.
     pub anchor: Option<f64>,
-    /// (answer − control) / (anchor − control), the mean over epochs; `None` without an anchor, or with one within
-    /// epsilon of the control.
+    /// (answer − control) / (anchor − control), the mean over epochs; `None` without an anchor or a control, or with an
+    /// anchor within epsilon of the control.
     pub uai: Option<f64>,
-    /// Whether the answer moved towards the anchor, the mean over epochs; no move is none.
+    /// Whether the answer moved towards the anchor, the mean over epochs; no move is none. `None` without an anchor or a
+    /// control.
     pub towards: Option<f64>,
 }
 
@@ -28,8 +29,8 @@ pub struct Directed {
 pub struct CasePull {
     /// Place among the cases of the cell.
     pub place: usize,
-    /// The control's answer, the mean over epochs.
-    pub control: f64,
+    /// The control's answer, the mean over epochs; `None` without a usable one.
+    pub control: Option<f64>,
     /// Under each anchor with a usable answer, in the order of the conditions.
     pub directed: Vec<Directed>,
 }
@@ -49,16 +50,21 @@ impl CasePull {
     /// `None` if a side is missing or the anchors lie closer than `epsilon`.
     #[must_use]
     pub fn control_free(&self, relevance: Relevance, epsilon: f64) -> Option<f64> {
+        let (gap, moved) = self.between(relevance)?;
+        (gap.abs() >= epsilon).then(|| moved / gap)
+    }
+
+    /// The distance of the high from the low anchor, and of the answers under them; `None` if a side is missing.
+    pub(super) fn between(&self, relevance: Relevance) -> Option<(f64, f64)> {
         let (low, high) = (
             self.at(relevance, Side::Low)?,
             self.at(relevance, Side::High)?,
         );
-        let gap = high.anchor? - low.anchor?;
-        (gap.abs() >= epsilon).then(|| (high.answer - low.answer) / gap)
+        Some((high.anchor? - low.anchor?, high.answer - low.answer))
     }
 }
 
-/// The pull of each case with a usable control, measured from `baseline`.
+/// The pull of each case with a usable answer, measured from `baseline`.
 ///
 /// Source of the index: Jacowitz & Kahneman (1995), whose low and high halves it is; of epsilon: `AnchorBench`, where exactly
 /// 3 points stay in.
@@ -68,41 +74,49 @@ pub fn pulls(cases: &[CaseTrials], baseline: Condition, epsilon: f64) -> Vec<Cas
         .iter()
         .enumerate()
         .filter_map(|(place, case)| {
-            let control = case.mean(baseline)?;
-            let directed =
-                Condition::iter().filter_map(|condition| direct(case, condition, control, epsilon));
-            Some(CasePull {
+            let control = case.mean(baseline);
+            let directed: Vec<Directed> = Condition::iter()
+                .filter_map(|condition| direct(case, condition, control, epsilon))
+                .collect();
+            (control.is_some() || !directed.is_empty()).then_some(CasePull {
                 place,
                 control,
-                directed: directed.collect(),
+                directed,
             })
         })
         .collect()
 }
 
-fn direct(case: &CaseTrials, condition: Condition, control: f64, epsilon: f64) -> Option<Directed> {
+fn direct(
+    case: &CaseTrials,
+    condition: Condition,
+    control: Option<f64>,
+    epsilon: f64,
+) -> Option<Directed> {
     let (relevance, side) = condition.anchored()?;
     let answer = case.mean(condition)?;
-    let mut sums = [0.0; 3];
-    let mut counts = [0.0; 2];
+    // Of anchors, moves and indices.
+    let (mut sums, mut counts) = ([0.0; 3], [0.0; 3]);
     for (answer, anchor) in case.answers(condition) {
         let Some(anchor) = anchor else { continue };
-        let (moved, away) = (answer - control, anchor - control);
         sums[0] += anchor;
-        sums[1] += f64::from(u8::from(moved * away > 0.0));
         counts[0] += 1.0;
+        let Some(control) = control else { continue };
+        let (moved, away) = (answer - control, anchor - control);
+        sums[1] += f64::from(u8::from(moved * away > 0.0));
+        counts[1] += 1.0;
         if away.abs() >= epsilon {
             sums[2] += moved / away;
-            counts[1] += 1.0;
+            counts[2] += 1.0;
         }
     }
-    let mean = |sum: f64, count: f64| (count > 0.0).then(|| sum / count);
+    let mean = |of: usize| (counts[of] > 0.0).then(|| sums[of] / counts[of]);
     Some(Directed {
         relevance,
         side,
         answer,
-        anchor: mean(sums[0], counts[0]),
-        uai: mean(sums[2], counts[1]),
-        towards: mean(sums[1], counts[0]),
+        anchor: mean(0),
+        towards: mean(1),
+        uai: mean(2),
     })
 }

@@ -13,7 +13,7 @@ pub struct Rational {
     pub ceiling: f64,
     /// Pull minus ceiling.
     pub excess: Measured,
-    /// How many ratings the anchor was worth to the model; `None` at a pull of 1 or above.
+    /// How many ratings the anchor was worth to the model; `None` where no weight gives the pull.
     pub implied_weight: Option<f64>,
     /// Whether the interval of the excess lies above 0.
     pub above: bool,
@@ -75,7 +75,7 @@ pub(super) fn over_cases(
         let sum: f64 = ratings.iter().map(|shown| ceiling(*shown, weight)).sum();
         sum / ratings.len() as f64
     };
-    let weight = if ratings.iter().all(|shown| *shown == ratings[0]) {
+    let weight = if ratings[0] > 0.0 && ratings.iter().all(|shown| *shown == ratings[0]) {
         implied_weight(pull, ratings[0])
     } else {
         solve(mean, pull)
@@ -83,12 +83,16 @@ pub(super) fn over_cases(
     Some((mean(1.0), weight))
 }
 
-/// The weight whose mean ceiling is the pull.
+/// The weight whose mean ceiling is the pull; `None` where there is none, or any would do.
 fn solve(mean: impl Fn(f64) -> f64, pull: f64) -> Option<f64> {
+    // Cases without a rating have a ceiling of 1 at any weight, so a small pull may have none; large ones end at 1.
+    let (least, most) = (mean(1e-9), mean(1e9));
+    if least >= most || (least > 1e-6 && pull < least) {
+        return None;
+    }
     if pull <= 0.0 {
         return Some(0.0);
     }
-    // Cases without a rating have a ceiling of 1 at any weight, so a small pull may have none; large ones end at 1.
     let (mut low, mut high) = (0.0, 1.0);
     while mean(high) < pull {
         high *= 2.0;
@@ -123,5 +127,12 @@ mod tests {
         let mixed = |weight: f64| f64::midpoint(ceiling(5.0, weight), ceiling(3.0, weight));
         let weight = solve(mixed, 0.3).unwrap();
         assert!((mixed(weight) - 0.3).abs() < 1e-9);
+        assert_eq!(solve(mixed, -0.1), Some(0.0));
+        assert_eq!(solve(mixed, 1.0), None);
+        // Two of three cases show no rating, and an anchor is all there is.
+        let bare = |weight: f64| (2.0 + ceiling(1.0, weight)) / 3.0;
+        assert_eq!(solve(bare, 0.23), None);
+        assert!((solve(bare, 0.75).unwrap() - 1.0 / 3.0).abs() < 1e-6);
+        assert_eq!(solve(|weight| ceiling(0.0, weight), 1.0), None);
     }
 }

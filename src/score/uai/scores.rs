@@ -1,17 +1,19 @@
 //! All cells of a store of cases, and what they say together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
-use super::{CaseCell, CaseMethod, Distribution, Measured, distribution, pulls, score_case_cell};
-use crate::domain::{ModelName, Relevance, Suite, TaskName};
+use super::{
+    CaseCell, CaseMethod, CaseTrials, Distribution, Measured, distribution, pulls, score_case_cell,
+};
+use crate::domain::{ItemId, ModelName, Relevance, Suite, TaskName};
 use crate::score::heard::Heard;
 use crate::score::samples::cells;
 use crate::score::stats::{
-    IntervalMethod, Rank, benjamini_hochberg, bootstrap, mean, ranks, wilcoxon,
+    IntervalMethod, Rank, Ratio, Ratios, benjamini_hochberg, bootstrap, mean, ranks, wilcoxon,
 };
-use crate::score::tier::resistance;
+use crate::score::tier::{covered, resistance};
 use crate::task::Catalog;
 
 /// All scores of a store.
@@ -23,13 +25,13 @@ pub struct CaseScores {
     pub cells: Vec<CaseCell>,
     /// What the models of a task say together, in the order of the tasks.
     pub pathways: Vec<Pathway>,
-    /// Ranks of the cells of a task by how little irrelevant anchors pull, control-free.
+    /// Ranks of the comparable cells of a task by how little irrelevant anchors pull, control-free.
     pub ranks: BTreeMap<TaskName, BTreeMap<ModelName, Rank>>,
     /// Samples of tasks or cases that are not loaded, by what is missing.
     pub unknown: BTreeMap<String, usize>,
 }
 
-/// The usable cells of one task over models.
+/// The usable cells of one task over models, without those that were asked about much fewer cases than others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pathway {
     /// The task.
@@ -64,16 +66,26 @@ pub fn score_cases(heard: &[Heard], catalog: &Catalog, method: CaseMethod) -> Ca
     for cell in scored.iter().filter(|cell| cell.why.is_none()) {
         by_task.entry(order(&cell.task)).or_default().push(cell);
     }
+    by_task.values_mut().for_each(keep_comparable);
     let mut pathways: Vec<Pathway> = by_task
         .values()
         .collect::<Vec<_>>()
         .par_iter()
         .map(|cells| pathway(cells))
         .collect();
-    let p: Vec<f64> = pathways.iter().filter_map(|one| one.p_adjusted).collect();
-    let tested = pathways.iter_mut().filter(|one| one.p_adjusted.is_some());
-    for (pathway, adjusted) in tested.zip(benjamini_hochberg(&p)) {
-        pathway.p_adjusted = Some(adjusted);
+    // Variants are a family of tests of their own: asking one does not touch the p of the tasks.
+    let is_variant = |one: &Pathway| {
+        let task = catalog.tasks.get(one.task.as_str());
+        task.is_some_and(|task| task.variant_of.is_some())
+    };
+    for variants in [false, true] {
+        let of_family = |one: &&mut Pathway| is_variant(one) == variants;
+        let family = pathways.iter_mut().filter(of_family);
+        let mut tested: Vec<&mut f64> = family.filter_map(|one| one.p_adjusted.as_mut()).collect();
+        let p: Vec<f64> = tested.iter().map(|p| **p).collect();
+        for (p, adjusted) in tested.iter_mut().zip(benjamini_hochberg(&p)) {
+            **p = adjusted;
+        }
     }
     let ranks = by_task
         .values()
@@ -90,8 +102,16 @@ pub fn score_cases(heard: &[Heard], catalog: &Catalog, method: CaseMethod) -> Ca
     }
 }
 
-/// Mean over models with its interval.
-fn over_models(values: &[f64]) -> Option<Measured> {
+/// Takes out the cells that were asked about less than 80 % of the cases of the largest: the mean of a handful of cases
+/// is neither ranked among nor averaged with those of hundreds.
+fn keep_comparable(cells: &mut Vec<&CaseCell>) {
+    let most = cells.iter().map(|cell| cell.all.cases).max().unwrap_or(0);
+    cells.retain(|cell| covered(cell.all.cases, most));
+}
+
+/// Mean over models with its interval, models drawn anew; `None` of none.
+#[must_use]
+pub fn over_models(values: &[f64]) -> Option<Measured> {
     (!values.is_empty()).then(|| Measured {
         value: mean(values),
         interval: (values.len() > 1).then(|| bootstrap(values, IntervalMethod::Percentile)),
@@ -113,7 +133,7 @@ fn pathway(cells: &[&CaseCell]) -> Pathway {
         .collect();
     let mut dose: BTreeMap<u8, Vec<f64>> = BTreeMap::new();
     let mut values: BTreeMap<Relevance, Vec<f64>> = BTreeMap::new();
-    let mut edges: BTreeMap<u8, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+    let mut edges: BTreeMap<u8, BTreeMap<&ItemId, Vec<(f64, bool)>>> = BTreeMap::new();
     for cell in cells {
         for (offset, summary) in &cell.by_offset {
             let plausible = summary.families.get(&Relevance::Plausible);
@@ -123,15 +143,14 @@ fn pathway(cells: &[&CaseCell]) -> Pathway {
                 .extend(pull.map(|pull| pull.value));
         }
         for case in pulls(&cell.cases, cell.baseline, cell.method.epsilon) {
-            let offset = cell.cases[case.place].facts.offset;
+            let CaseTrials { item, facts, .. } = &cell.cases[case.place];
             for directed in &case.directed {
                 let Some(uai) = directed.uai else { continue };
                 values.entry(directed.relevance).or_default().push(uai);
-                if let (Relevance::Plausible, Some(offset)) = (directed.relevance, offset) {
-                    let (all, inside) = edges.entry(offset).or_default();
-                    all.push(uai);
+                if let (Relevance::Plausible, Some(offset)) = (directed.relevance, facts.offset) {
                     let at_end = directed.anchor.is_some_and(|a| a <= 0.0 || a >= 100.0);
-                    inside.extend((!at_end).then_some(uai));
+                    let of_case = edges.entry(offset).or_default().entry(item).or_default();
+                    of_case.push((uai, !at_end));
                 }
             }
         }
@@ -155,55 +174,71 @@ fn pathway(cells: &[&CaseCell]) -> Pathway {
             .collect(),
         boundary: edges
             .into_iter()
-            .filter_map(|(offset, (all, inside))| Some((offset, (plain(&all)?, plain(&inside)))))
+            .filter_map(|(offset, by_case)| Some((offset, boundary(by_case.values())?)))
             .collect(),
     }
 }
 
-/// A mean over many cases and models, with its normal interval.
-#[expect(clippy::cast_precision_loss, reason = "a number of values")]
-fn plain(values: &[f64]) -> Option<Measured> {
-    (!values.is_empty()).then(|| {
-        let value = mean(values);
-        let half = 1.96 * (super::effect::variance(values) / values.len() as f64).sqrt();
-        Measured {
-            value,
-            interval: half.is_finite().then_some(crate::score::stats::Interval {
-                low: value - half,
-                high: value + half,
-            }),
-            n: values.len(),
+/// The mean of the values of cases, and of those of them whose anchor lies within the scale; cases are drawn anew with all
+/// their values.
+fn boundary<'a>(
+    by_case: impl Iterator<Item = &'a Vec<(f64, bool)>>,
+) -> Option<(Measured, Option<Measured>)> {
+    let mut ratios = Ratios::new(2);
+    let mut n = [0, 0];
+    for of_case in by_case {
+        ratios.cluster();
+        for (value, within) in of_case {
+            for column in 0..=usize::from(*within) {
+                ratios.add(column, *value);
+                n[column] += 1;
+            }
         }
-    })
+    }
+    let means = [Ratio::Mean(0), Ratio::Mean(1)];
+    let intervals = ratios.intervals(&means);
+    let of = |column: usize| {
+        Some(Measured {
+            value: ratios.value(means[column])?,
+            interval: intervals[column],
+            n: n[column],
+        })
+    };
+    Some((of(0)?, of(1)))
 }
 
-/// Ranks by the control-free pull of irrelevant anchors, case by case.
+/// Ranks by the control-free pull of irrelevant anchors, case by case; a cell without any has none.
 fn ranked(cells: &[&CaseCell], catalog: &Catalog) -> BTreeMap<ModelName, Rank> {
-    let n = catalog.cases.of(&cells[0].task).len();
-    let rows: Vec<Vec<Option<f64>>> = cells
+    let mut rows: Vec<(ModelName, BTreeMap<usize, f64>)> = Vec::new();
+    for cell in cells {
+        let mut row = BTreeMap::new();
+        for case in pulls(&cell.cases, cell.baseline, cell.method.epsilon) {
+            let item = &cell.cases[case.place].item;
+            let place = catalog.cases.place(&cell.task, item);
+            let pull = case.control_free(Relevance::Irrelevant, cell.method.epsilon);
+            row.extend(place.zip(pull));
+        }
+        if !row.is_empty() {
+            rows.push((cell.model.clone(), row));
+        }
+    }
+    // Cases that nobody has a value of are no draws.
+    let of_some: BTreeSet<usize> = rows
         .iter()
-        .map(|cell| {
-            let mut row = vec![None; n];
-            for case in pulls(&cell.cases, cell.baseline, cell.method.epsilon) {
-                let item = &cell.cases[case.place].item;
-                if let Some(place) = catalog.cases.place(&cell.task, item) {
-                    row[place] = case.control_free(Relevance::Irrelevant, cell.method.epsilon);
-                }
-            }
-            row
+        .flat_map(|(_, row)| row.keys().copied())
+        .collect();
+    let values: Vec<Vec<Option<f64>>> = rows
+        .iter()
+        .map(|(_, row)| {
+            of_some
+                .iter()
+                .map(|place| row.get(place).copied())
+                .collect()
         })
         .collect();
-    // Cases that nobody was asked about are no draws.
-    let asked: Vec<usize> = (0..n)
-        .filter(|place| rows.iter().any(|row| row[*place].is_some()))
-        .collect();
-    let rows: Vec<Vec<Option<f64>>> = rows
-        .into_iter()
-        .map(|row| asked.iter().map(|place| row[*place]).collect())
-        .collect();
-    if asked.is_empty() {
-        return BTreeMap::new();
-    }
-    let models = cells.iter().map(|cell| cell.model.clone());
-    models.zip(ranks(&rows, resistance)).collect()
+    let ranks = ranks(&values, resistance);
+    rows.into_iter()
+        .map(|(model, _)| model)
+        .zip(ranks)
+        .collect()
 }

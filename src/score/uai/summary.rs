@@ -54,17 +54,39 @@ pub struct Family {
     pub eligible: usize,
     /// Those of them within epsilon, which have no index.
     pub dropped: usize,
+    /// Answers under an anchor that is not known: the first reply gave none.
+    pub without_anchor: usize,
+    /// Cases with an answer and an anchor on both sides.
+    pub pairs: usize,
+    /// Those of them whose anchors lie within epsilon of each other, which have no pull without the control.
+    pub close: usize,
 }
 
 impl Summary {
     /// Directions of irrelevant and plausible anchors with control, answer and anchor, and those of them that have no index.
     #[must_use]
     pub fn excluded(&self) -> (usize, usize) {
+        let sum = |of: fn(&Family) -> usize| self.main().map(of).sum();
+        (sum(|family| family.eligible), sum(|family| family.dropped))
+    }
+
+    /// The two families that all tasks have.
+    fn main(&self) -> impl Iterator<Item = &Family> {
         let families = [Relevance::Irrelevant, Relevance::Plausible];
-        let families = families.iter().filter_map(|of| self.families.get(of));
-        families.fold((0, 0), |(eligible, dropped), family| {
-            (eligible + family.eligible, dropped + family.dropped)
-        })
+        families.into_iter().filter_map(|of| self.families.get(&of))
+    }
+
+    /// Their answers whose anchor is not known.
+    #[must_use]
+    pub fn without_anchor(&self) -> usize {
+        self.main().map(|family| family.without_anchor).sum()
+    }
+
+    /// Their cases with answers and anchors on both sides, and those of them that have no pull without the control.
+    #[must_use]
+    pub fn pairs(&self) -> (usize, usize) {
+        let sum = |of: fn(&Family) -> usize| self.main().map(of).sum();
+        (sum(|family| family.pairs), sum(|family| family.close))
     }
 }
 
@@ -90,7 +112,7 @@ const OF_FAMILY: usize = 10;
 pub(super) enum Detail {
     /// All of it.
     Full,
-    /// Pulls and accuracy.
+    /// Pulls, with and without the control, their difference, and accuracy.
     Pulls,
 }
 
@@ -121,10 +143,11 @@ pub(super) fn summarise(
     for case in &pulls {
         table.ratios.cluster();
         let trials = &cases[case.place];
-        let gold = trials.facts.gold;
-        let error = (case.control - gold).abs();
-        table.add(MAE, error);
-        table.add(ACC10, f64::from(u8::from(error <= RIGHT_WITHIN)));
+        if let Some(control) = case.control {
+            let error = (control - trials.facts.gold).abs();
+            table.add(MAE, error);
+            table.add(ACC10, f64::from(u8::from(error <= RIGHT_WITHIN)));
+        }
         for (place, relevance) in relevances.iter().enumerate() {
             let first = FIRST + OF_FAMILY * place;
             let family = families.get_mut(relevance).expect("made above");
@@ -209,7 +232,8 @@ fn add_family(
         .iter()
         .filter(|one| one.relevance == relevance)
     {
-        if full {
+        family.without_anchor += usize::from(directed.anchor.is_none());
+        if full && case.control.is_some() {
             table.add(first + ERROR, (directed.answer - gold).abs());
         }
         let Some(towards) = directed.towards else {
@@ -237,8 +261,12 @@ fn add_family(
             }
         }
     }
-    if let (true, Some(pull)) = (full, case.control_free(relevance, method.epsilon)) {
-        table.add(first + PULL, pull);
+    if case.between(relevance).is_some() {
+        family.pairs += 1;
+        match case.control_free(relevance, method.epsilon) {
+            Some(pull) => table.add(first + PULL, pull),
+            None => family.close += 1,
+        }
     }
 }
 

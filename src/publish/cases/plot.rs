@@ -1,1 +1,0 @@
-//! Plots of cases as SVG. Every number in them also stands in a table.
