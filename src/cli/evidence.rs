@@ -72,10 +72,8 @@ impl MethodArgs {
         let of_cases = self.of_cases() != CaseMethod::default();
         let (flags, whose) = match suite {
             Suite::Wheel if of_cases => ("--epsilon, --clustering and --baseline", "cases"),
-            Suite::Wheel => return Ok(()),
             Suite::Anchorbench if of_wheel => ("--index and --interval", "the wheel"),
-            Suite::Anchorbench => return Ok(()),
-            _ if of_wheel || of_cases => (
+            Suite::Spinner | Suite::Judge if of_wheel || of_cases => (
                 "--index, --interval, --epsilon, --clustering and --baseline",
                 "the wheel and of cases",
             ),

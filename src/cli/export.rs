@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Subcommand};
 
 use super::evidence::{EvidenceArgs, MethodArgs, no_cases};
-use super::leaderboard::replace;
 use super::workspace::{QuestionArgs, TaskArgs, check_tasks};
 use super::{CliError, Exit, output};
 use crate::domain::{Condition, Suite};
 use crate::import::results_line;
 use crate::publish::{cells_rows, items_rows, notebook, samples_rows};
 use crate::score::{CellSample, Outcome};
+use crate::store::write_text;
 use crate::task::Part;
 
 #[derive(Debug, ClapArgs)]
@@ -85,7 +85,7 @@ fn kaggle(args: &KaggleArgs) -> Result<Exit, CliError> {
     let text = notebook(task, &args.questions.load()?).map_err(CliError::usage)?;
     match &args.out {
         Some(path) => {
-            replace(path, &text)?;
+            write_text(path, &text).map_err(CliError::failed)?;
             output::result(&path.display().to_string())?;
         }
         None => output::result(text.trim_end())?,
@@ -165,7 +165,7 @@ fn results(args: &ResultArgs) -> Result<Exit, CliError> {
         let suite = cell.task.name.as_str().replace('-', "_");
         let model = cell.model.as_str().replace('/', "_");
         let path = args.out.join(suite).join(model).join("results.jsonl");
-        replace(&path, &text)?;
+        write_text(&path, &text).map_err(CliError::failed)?;
         output::result(&path.display().to_string())?;
     }
     Ok(Exit::Done)
@@ -192,7 +192,7 @@ fn tables(args: &TableArgs, as_json: bool) -> Result<Exit, CliError> {
             ("csv", table.csv().map_err(CliError::failed)?)
         };
         let path = args.out.join(format!("{name}.{ending}"));
-        replace(&path, &text)?;
+        write_text(&path, &text).map_err(CliError::failed)?;
         output::result(&path.display().to_string())?;
     }
     Ok(Exit::Done)

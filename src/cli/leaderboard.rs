@@ -1,7 +1,6 @@
 //! `wheel leaderboard`: write the boards.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
@@ -17,6 +16,7 @@ use crate::score::judge::JudgeScores;
 use crate::score::spinner::{SpinnerScores, VariationScores};
 use crate::score::uai::CaseCell;
 use crate::score::{CaseScores, CellSample, Heard, Scores};
+use crate::store::write_text;
 
 #[derive(Debug, ClapArgs)]
 #[command(
@@ -41,14 +41,14 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let method = args.method.both();
     if let Some(folder) = &args.html {
         for (name, text) in pages(&evidence, method)? {
-            replace(&folder.join(name), &text)?;
+            write_text(&folder.join(name), &text).map_err(CliError::failed)?;
         }
         output::result(&folder.join("index.html").display().to_string())?;
         return Ok(Exit::Done);
     }
     let text = markdown(&evidence, method)?;
     let path = args.out.join(format!("{}.md", evidence.suite));
-    replace(&path, &text)?;
+    write_text(&path, &text).map_err(CliError::failed)?;
     output::result(&path.display().to_string())?;
     Ok(Exit::Done)
 }
@@ -173,26 +173,4 @@ pub(super) fn pages(evidence: &Evidence, method: BothMethods) -> Result<Vec<Page
         }
     };
     pages.map_err(CliError::failed)
-}
-
-/// Replaces a file as a whole: a reader sees the old board or the new one.
-pub(super) fn replace(path: &Path, text: &str) -> Result<(), CliError> {
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    let failed = |error: std::io::Error| {
-        CliError::Failed(format!("cannot write {}: {error}", path.display()))
-    };
-    std::fs::create_dir_all(folder).map_err(failed)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = std::fs::Permissions::from_mode(0o644);
-        file.as_file().set_permissions(mode).map_err(failed)?;
-    }
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
 }

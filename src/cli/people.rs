@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
-use super::leaderboard::replace;
 use super::workspace::QuestionArgs;
 use super::{CliError, Exit, output};
 use crate::people::{PEOPLE, Panel, PeopleServer, TASK, page};
-use crate::store::{CellFile, cell_path, read_file};
+use crate::store::{CellFile, cell_path, read_file, write_text};
 
 #[derive(Debug, ClapArgs)]
 #[command(
@@ -31,7 +30,8 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     let bank = args.questions.load()?;
     if let Some(path) = &args.file {
-        replace(path, &page(&bank, false).map_err(CliError::failed)?)?;
+        let page = page(&bank, false).map_err(CliError::failed)?;
+        write_text(path, &page).map_err(CliError::failed)?;
         output::result(&path.display().to_string())?;
         return Ok(Exit::Done);
     }

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 
 use super::evidence::{Evidence, EvidenceArgs, MethodArgs};
-use super::leaderboard::{judge_source, replace};
+use super::leaderboard::judge_source;
 use super::{CliError, Exit, output};
 use crate::domain::{ModelName, Suite};
 use crate::publish::{
     Block, CaseReportSource, ReportSource, case_report, document_html, judge_report, markdown,
     report, spinner_report,
 };
+use crate::store::write_text;
 
 #[derive(Debug, ClapArgs)]
 #[command(
@@ -66,7 +67,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     };
     match &args.out {
         Some(path) => {
-            replace(path, &text)?;
+            write_text(path, &text).map_err(CliError::failed)?;
             output::result(&path.display().to_string())?;
         }
         None => output::result(text.trim_end())?,

@@ -1,7 +1,7 @@
 //! Files as they are, and files packed with xz.
 
 use std::fs::File;
-use std::io::{BufReader, Error, ErrorKind, Read};
+use std::io::{BufReader, Error, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use lzma_rust2::XzReader;
@@ -60,8 +60,35 @@ pub fn read_text(path: &Path) -> Result<String, StoreError> {
     })?;
     String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = before.split(|byte| *byte == b'\n').count();
         let message = format!("line {line} is not UTF-8: save the file as UTF-8");
         failed(Error::new(ErrorKind::InvalidData, message))
     })
+}
+
+/// Replaces a file as a whole: a reader sees the old text or the new one. Folders that are not there are made.
+///
+/// # Errors
+/// The folder cannot be made or written to.
+pub fn write_text(path: &Path, text: &str) -> Result<(), StoreError> {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let failed = |source| StoreError::Io {
+        action: "write",
+        path: path.to_owned(),
+        source,
+    };
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::Permissions::from_mode(0o644);
+        file.as_file().set_permissions(mode).map_err(failed)?;
+    }
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
 }

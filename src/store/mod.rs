@@ -15,7 +15,7 @@ mod set;
 mod write;
 
 pub use batch_log::{BatchLog, LiveBatch, batch_log_path, known_batches};
-pub use compressed::{packed, read_text};
+pub use compressed::{packed, read_text, write_text};
 pub use error::StoreError;
 pub use merge::{Merged, merge};
 pub use read::{Fingerprint, last_record, list_files, list_files_of, read_all, read_file};

@@ -1,10 +1,9 @@
 //! A set of published cases, kept beside the replies to them.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::StoreError;
-use super::compressed::{packed, read_text};
+use super::compressed::{packed, read_text, write_text};
 use crate::bank::cases::PublishedSet;
 
 /// Where a store keeps its published cases.
@@ -42,24 +41,14 @@ pub fn read_set(store: &Path) -> Result<Option<PublishedSet>, StoreError> {
 /// The file cannot be written.
 pub fn write_set(store: &Path, set: &PublishedSet) -> Result<(), StoreError> {
     let path = set_path(store);
-    let io = |source| StoreError::Io {
-        action: "write",
-        path: path.clone(),
-        source,
-    };
-    std::fs::create_dir_all(store).map_err(io)?;
-    let mut file = tempfile::NamedTempFile::new_in(store).map_err(io)?;
-    file.write_all(set.to_lines().as_bytes()).map_err(io)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = std::fs::Permissions::from_mode(0o644);
-        file.as_file().set_permissions(mode).map_err(io)?;
-    }
-    file.persist(&path).map_err(|error| io(error.error))?;
+    write_text(&path, &set.to_lines())?;
     // The packed one would hide it.
     match std::fs::remove_file(packed(&path)) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io(error)),
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(StoreError::Io {
+            action: "remove",
+            path: packed(&path),
+            source,
+        }),
         _ => Ok(()),
     }
 }

@@ -219,6 +219,27 @@ fn bad_lines_are_named_with_file_line_and_mend_and_nothing_is_imported() {
             "the gold is 60, but the visible ratings come to 52",
         ],
     );
+    folder.write("empty/readme.txt", "nothing");
+    folder
+        .wheel("import anchorbench empty")
+        .expect(2)
+        .says(&["holds no itemspecs"]);
+}
+
+#[test]
+fn prompts_that_cannot_be_scored_and_files_that_cannot_be_read_are_named() {
+    let folder = Folder::new();
+    let refuse = |spec: &Value, views: &[Value], words: &[&str]| {
+        write(&folder, spec, views);
+        folder.wheel("import anchorbench set").expect(2).says(words);
+        assert!(!folder.path().join("runs").exists());
+    };
+    let (spec, views) = small_set();
+    let changed = |place: usize, field: &str, value: Value| {
+        let mut views = views.clone();
+        views[place][field] = value;
+        views
+    };
     refuse(
         &spec,
         &changed(1, "anchor_value", Value::Null),
@@ -253,11 +274,12 @@ fn bad_lines_are_named_with_file_line_and_mend_and_nothing_is_imported() {
         .wheel("import anchorbench set/promptviews.jsonl")
         .expect(2)
         .says(&["name the folder of the files"]);
-    folder.write("empty/readme.txt", "nothing");
-    folder
-        .wheel("import anchorbench empty")
-        .expect(2)
-        .says(&["holds no itemspecs"]);
+}
+
+#[test]
+fn answers_that_do_not_belong_are_named_and_not_imported() {
+    let folder = Folder::new();
+    let (spec, views) = small_set();
     write(&folder, &spec, &views);
     folder.wheel("import anchorbench set").expect(0);
     // Answers of another set do not belong to this one.

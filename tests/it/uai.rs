@@ -380,11 +380,8 @@ fn a_cell_with_few_answers_is_not_scored_and_says_why() {
     assert_eq!(cell["losses"]["empty"], 42);
 }
 
-/// Effects, errors, noise, ceilings, doses and ranks against values that numpy and scipy worked out from the same answers.
-#[test]
-fn every_view_of_a_cell_agrees_with_another_program() {
-    let data: Value = serde_json::from_str(VIEWS).unwrap();
-    let folder = Folder::new();
+/// A set of cases and the answers to it, as files.
+fn write_views(folder: &Folder, data: &Value) {
     let (mut specs, mut views, mut results) = (Vec::new(), Vec::new(), Vec::new());
     for case in data["cases"].as_array().unwrap() {
         let slots = case["ratings"].as_array().unwrap().iter().enumerate();
@@ -430,64 +427,78 @@ fn every_view_of_a_cell_agrees_with_another_program() {
         let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
         folder.write(&format!("set/{name}.jsonl"), &lines.join("\n"));
     }
+}
+
+fn check_views(cell: &Value, expected: &Value) {
+    let model = cell["model"].as_str().unwrap();
+    let wanted = &expected["models"][model];
+    let near = |name: &str, ours: &Value, wanted: &Value, slack: f64| {
+        assert!(wanted.is_number(), "{name}");
+        same(&format!("{model} {name}"), ours, wanted, slack);
+    };
+    for name in [
+        "uai_irrelevant",
+        "uai_plausible",
+        "pull_irrelevant",
+        "pull_plausible",
+        "disc",
+        "excess",
+    ] {
+        near(name, &cell[name]["value"], &wanted[name], 1e-9);
+    }
+    for name in ["d_irrelevant", "d_plausible", "d_high_low", "ceiling"] {
+        near(name, &cell[name], &wanted[name], 1e-9);
+    }
+    near(
+        "implied_weight",
+        &cell["implied_weight"],
+        &wanted["implied_weight"],
+        1e-4,
+    );
+    for name in ["prompts", "sd", "differing", "sd_pull"] {
+        near(name, &cell["noise"][name], &wanted["noise"][name], 1e-9);
+    }
+    for (condition, wanted) in wanted["effects"].as_object().unwrap() {
+        for name in ["d_av", "d_z"] {
+            near(
+                condition,
+                &cell["effects"][condition][name],
+                &wanted[name],
+                1e-9,
+            );
+        }
+    }
+    for (kind, shares) in wanted["shift"].as_object().unwrap() {
+        for (which, wanted) in shares.as_object().unwrap() {
+            let ours = &cell["shift"][kind][which];
+            let ours = json!([ours["harmful"], ours["helpful"], ours["neutral"]]);
+            assert_eq!(&ours, wanted, "{model} {kind} {which}");
+        }
+    }
+    let place = expected["order"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .position(|known| known == model);
+    assert_eq!(cell["rank"]["rank"], json!(place.unwrap() + 1), "{model}");
+}
+
+/// Effects, errors, noise, ceilings, doses and ranks against values that numpy and scipy worked out from the same answers.
+#[test]
+fn every_view_of_a_cell_agrees_with_another_program() {
+    let data: Value = serde_json::from_str(VIEWS).unwrap();
+    let folder = Folder::new();
+    write_views(&folder, &data);
     folder.wheel("import anchorbench set").expect(0);
     let scores = folder
         .wheel("score --suite anchorbench --json")
         .expect(0)
         .json();
     let expected = &data["expected"];
-    for cell in scores["cells"].as_array().unwrap() {
-        let model = cell["model"].as_str().unwrap();
-        let wanted = &expected["models"][model];
-        let near = |name: &str, ours: &Value, wanted: &Value, slack: f64| {
-            assert!(wanted.is_number(), "{name}");
-            same(&format!("{model} {name}"), ours, wanted, slack);
-        };
-        for name in [
-            "uai_irrelevant",
-            "uai_plausible",
-            "pull_irrelevant",
-            "pull_plausible",
-            "disc",
-            "excess",
-        ] {
-            near(name, &cell[name]["value"], &wanted[name], 1e-9);
-        }
-        for name in ["d_irrelevant", "d_plausible", "d_high_low", "ceiling"] {
-            near(name, &cell[name], &wanted[name], 1e-9);
-        }
-        near(
-            "implied_weight",
-            &cell["implied_weight"],
-            &wanted["implied_weight"],
-            1e-4,
-        );
-        for name in ["prompts", "sd", "differing", "sd_pull"] {
-            near(name, &cell["noise"][name], &wanted["noise"][name], 1e-9);
-        }
-        for (condition, wanted) in wanted["effects"].as_object().unwrap() {
-            for name in ["d_av", "d_z"] {
-                near(
-                    condition,
-                    &cell["effects"][condition][name],
-                    &wanted[name],
-                    1e-9,
-                );
-            }
-        }
-        for (kind, shares) in wanted["shift"].as_object().unwrap() {
-            for (which, wanted) in shares.as_object().unwrap() {
-                let ours = &cell["shift"][kind][which];
-                let ours = json!([ours["harmful"], ours["helpful"], ours["neutral"]]);
-                assert_eq!(&ours, wanted, "{model} {kind} {which}");
-            }
-        }
-        let place = expected["order"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .position(|known| known == model);
-        assert_eq!(cell["rank"]["rank"], json!(place.unwrap() + 1), "{model}");
+    let cells = scores["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 6);
+    for cell in cells {
+        check_views(cell, expected);
     }
     let (pathway, wanted) = (&scores["pathways"][0], &expected["pathway"]);
     assert_eq!(pathway["positive"], wanted["positive"]);

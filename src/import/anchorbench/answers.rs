@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::{At, Lines, Published, SetFault, difficulty, each, known, offset_of, on_scale};
 use crate::bank::cases::{Facts, View, half_even};
 use crate::domain::{
-    Condition, Conversation, ErrorClass, ItemId, KeyBase, Prompt, Role, Sampling, Status, TaskName,
+    Condition, Conversation, ErrorClass, ItemId, KeyBase, ModelName, Prompt, Role, Sampling,
+    Status, TaskName,
 };
 use crate::store::{Record, RecordedError, Sent, Spot};
 
@@ -35,15 +36,33 @@ struct ResultLine {
 }
 
 /// What a line answers.
-pub(super) type Place = (String, TaskName, ItemId, Condition, u32);
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    model: ModelName,
+    task: TaskName,
+    item: ItemId,
+    condition: Condition,
+    epoch: u32,
+}
+
+/// A line that was understood.
+struct Answer {
+    place: Place,
+    /// The number in the prompt.
+    anchor: Option<f64>,
+    /// Replies it takes.
+    turns: u32,
+    /// Those that are known, by turn.
+    replies: BTreeMap<u32, String>,
+}
 
 /// An answer that was read before.
 #[derive(Debug)]
 pub(super) struct Before {
     file: String,
     line: usize,
-    /// What was said, one text a turn; nothing of a failed call.
-    replies: Option<Vec<String>>,
+    /// What was said, by turn; nothing of a failed call.
+    replies: Option<BTreeMap<u32, String>>,
     attempt: u32,
 }
 
@@ -83,27 +102,7 @@ impl Published {
             on_scale(at, "anchor", anchor)?;
         }
         let item = ItemId::from(line.item_id.as_str());
-        let known = self.set.facts(&task, &item);
-        let known = known.or_else(|| self.specs.get(&item).map(|spec| spec.facts.clone()));
-        let facts = match known {
-            Some(facts) if facts.gold != line.y_star_evidence => {
-                return Err(at.fault(
-                    format!(
-                        "the gold of `{item}` is {}, but its set says {}",
-                        line.y_star_evidence, facts.gold
-                    ),
-                    "the answers belong to another set: import them into a store of their own",
-                ));
-            }
-            Some(facts) => facts,
-            None => Facts {
-                domain: line.domain.as_str().into(),
-                difficulty: difficulty(at, &line.difficulty)?,
-                offset: offset_of(&line.item_id),
-                gold: line.y_star_evidence,
-                shown: None,
-            },
-        };
+        let facts = self.facts_of(at, line, &task, &item)?;
         // Replies of two turns say so by what the first one gave; of a control's first turn often nothing is kept, and of
         // one that failed neither.
         let anchored = condition.anchored().is_some();
@@ -118,10 +117,11 @@ impl Published {
                 "write its anchor_value, or take the line out",
             ));
         }
+        let turns = if two { 2 } else { 1 };
         let view = View {
             anchor,
             stages: Vec::new(),
-            turns: if two { 2 } else { 1 },
+            turns,
         };
         self.put(at, &task, item.clone(), condition, facts, view)?;
         let model = line.model_id.as_deref().or(line.model_slug.as_deref());
@@ -132,101 +132,139 @@ impl Published {
                 "write who answered, or leave model_id out: then --model or the name of the folder counts",
             ));
         }
-        let epoch = line.seed_idx.map_or(1, |index| index.saturating_add(1));
         let said = |text: &Option<String>, number: Option<f64>| {
             let number = number.map(|number| number.to_string());
             text.clone().or(number).unwrap_or_default()
         };
-        // By turn.
         let mut replies = BTreeMap::new();
         if first {
             replies.insert(1, said(&line.stage1_raw_text, line.stage1_answer));
         }
-        let last = if two { 2 } else { 1 };
-        replies.insert(last, said(&line.raw_text, line.answer_int));
-        let place = (
-            model.to_owned(),
-            task.clone(),
-            item.clone(),
+        replies.insert(u32::from(turns), said(&line.raw_text, line.answer_int));
+        let answer = Answer {
+            place: Place {
+                model: model.into(),
+                task,
+                item,
+                condition,
+                epoch: line.seed_idx.map_or(1, |index| index.saturating_add(1)),
+            },
+            anchor,
+            turns: turns.into(),
+            replies,
+        };
+        let failed = line.error.is_some() || answer.replies[&answer.turns].starts_with(FAILED);
+        let attempt = self.told(at, &answer, failed)?;
+        Ok(attempt.map_or_else(Vec::new, |attempt| {
+            self.records(at, line, &answer, attempt, now)
+        }))
+    }
+
+    /// What is known of the case of an answer.
+    fn facts_of(
+        &self,
+        at: At<'_>,
+        line: &ResultLine,
+        task: &TaskName,
+        item: &ItemId,
+    ) -> Result<Facts, SetFault> {
+        let known = self.set.facts(task, item);
+        let known = known.or_else(|| self.specs.get(item).map(|spec| spec.facts.clone()));
+        match known {
+            Some(facts) if facts.gold != line.y_star_evidence => Err(at.fault(
+                format!(
+                    "the gold of `{item}` is {}, but its set says {}",
+                    line.y_star_evidence, facts.gold
+                ),
+                "the answers belong to another set: import them into a store of their own",
+            )),
+            Some(facts) => Ok(facts),
+            None => Ok(Facts {
+                domain: line.domain.as_str().into(),
+                difficulty: difficulty(at, &line.difficulty)?,
+                offset: offset_of(&line.item_id),
+                gold: line.y_star_evidence,
+                shown: None,
+            }),
+        }
+    }
+
+    /// The lines of the store, one a reply.
+    fn records(
+        &self,
+        at: At<'_>,
+        line: &ResultLine,
+        answer: &Answer,
+        attempt: u32,
+        now: &str,
+    ) -> Vec<Record> {
+        let Place {
+            model,
+            task,
+            item,
             condition,
             epoch,
-        );
-        let failed = line.error.is_some() || replies[&last].starts_with(FAILED);
-        let texts = (!failed).then(|| replies.values().cloned().collect::<Vec<_>>());
-        let attempt = match self.told(at, place, texts)? {
-            Some(attempt) => attempt,
-            None => return Ok(Vec::new()),
-        };
-        let mut stages = self.set.stages(&task, &item, condition);
+        } = &answer.place;
+        let mut stages = self.set.stages(task, item, *condition);
         if stages.is_empty() {
             // The words are not known; what was asked is, and tells the samples apart.
-            stages = (1..=last)
+            stages = (1..=answer.turns)
                 .map(|turn| format!("⟨turn {turn} of {task}, {item}, {condition}⟩"))
                 .collect();
         }
-        let outline = conversation(&stages, &["⟨reply 1⟩".to_owned()]);
-        let key = KeyBase::new(model, &Sampling::default(), &outline).key(epoch);
-        let mut records = Vec::new();
-        for (turn, reply) in &replies {
-            let before = match *turn {
-                1 => Vec::new(),
-                _ => vec![
-                    replies
-                        .get(&1)
-                        .map_or("⟨reply 1⟩", String::as_str)
-                        .to_owned(),
-                ],
-            };
-            let prompt = Prompt::from(conversation(&stages, &before));
+        let unknown = "⟨reply 1⟩".to_owned();
+        let outline = conversation(&stages, std::slice::from_ref(&unknown));
+        let key = KeyBase::new(model.as_str(), &Sampling::default(), &outline).key(*epoch);
+        let first = [answer.replies.get(&1).cloned().unwrap_or(unknown)];
+        let record = |(turn, reply): (&u32, &String)| {
+            let before = if *turn == 1 { &[][..] } else { &first[..] };
+            let prompt = Prompt::from(conversation(&stages, before));
             let spot = Spot {
                 key: key.clone(),
-                model: model.into(),
+                model: model.clone(),
                 task: task.clone(),
                 item: item.clone(),
                 tier: None,
-                condition,
-                anchor,
-                epoch,
+                condition: *condition,
+                anchor: answer.anchor,
+                epoch: *epoch,
                 turn: *turn,
                 attempt,
             };
-            let sent = Sent::elsewhere("anchorbench", model);
+            let sent = Sent::elsewhere("anchorbench", model.as_str());
             let mut record = Record::sent(spot, &prompt, sent, now.to_owned());
-            match (*turn == last).then_some((line.status, &line.error)) {
-                Some((_, Some(error))) => record.error = Some(error.clone()),
-                Some((Some(status), None)) if status.is_answer() => {
+            let last = *turn == answer.turns;
+            match (&line.error, line.status) {
+                (Some(error), _) if last => record.error = Some(error.clone()),
+                (None, Some(status)) if last && status.is_answer() => {
                     record.status = status;
                     record.text = Some(reply.clone());
                 }
                 _ => fill(&mut record, reply),
             }
             record.request_id = Some(format!("{}:{}", at.file, at.line));
-            records.push(record);
-        }
-        Ok(records)
+            record
+        };
+        answer.replies.iter().map(record).collect()
     }
 
     /// Which attempt at its place an answer is; `None` of one that was read before to the letter.
     ///
     /// A later line of a file goes before an earlier one, as after a run that was taken up again; what was said is never
     /// replaced by what another file says.
-    fn told(
-        &mut self,
-        at: At<'_>,
-        place: Place,
-        replies: Option<Vec<String>>,
-    ) -> Result<Option<u32>, SetFault> {
-        let attempt = match self.answered.get(&place) {
+    fn told(&mut self, at: At<'_>, answer: &Answer, failed: bool) -> Result<Option<u32>, SetFault> {
+        let place = &answer.place;
+        let replies = (!failed).then(|| answer.replies.clone());
+        let attempt = match self.answered.get(place) {
             None => 1,
             Some(before) if before.replies.is_some() && before.replies == replies => {
                 return Ok(None);
             }
             Some(before) if before.replies.is_some() && before.file != at.file => {
-                let (_, _, item, condition, epoch) = &place;
                 return Err(at.fault(
                     format!(
-                        "`{item}` under {condition}, repetition {epoch}, is answered otherwise in {}:{}",
-                        before.file, before.line
+                        "`{}` under {}, repetition {}, is answered otherwise in {}:{}",
+                        place.item, place.condition, place.epoch, before.file, before.line
                     ),
                     "import each run into a store of its own, or under a --model of its own",
                 ));
@@ -242,7 +280,7 @@ impl Published {
             replies,
             attempt,
         };
-        self.answered.insert(place, before);
+        self.answered.insert(place.clone(), before);
         Ok(Some(attempt))
     }
 }

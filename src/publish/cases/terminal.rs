@@ -21,9 +21,13 @@ pub fn case_cells_table(cells: &[CaseCell]) -> String {
                 cell.model.to_string(),
                 cell.task.to_string(),
                 cell.all.cases.to_string(),
-                cell.why
-                    .clone()
-                    .unwrap_or_else(|| format!("{} of {}", cell.parsed, cell.samples)),
+                cell.why.clone().unwrap_or_else(|| {
+                    let other = match cell.other_wording {
+                        0 => String::new(),
+                        n => format!(", {n} in another wording"),
+                    };
+                    format!("{} of {}{other}", cell.parsed, cell.samples)
+                }),
                 usable(cell.all.acc10),
                 usable(pull(Relevance::Irrelevant)),
                 usable(pull(Relevance::Plausible)),

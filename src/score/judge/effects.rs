@@ -229,10 +229,6 @@ pub fn cohens_d(calls: &Calls<'_>) -> (Option<f64>, usize) {
 }
 
 /// Mean and variance with n − 1; `None` of fewer than two values. Equal values have no variance, whatever rounding says.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "numbers of calls lie below 2^53"
-)]
 fn spread(values: &[f64]) -> Option<(f64, f64)> {
     let mean = mean_of(values.iter().copied())?;
     if values.len() < 2 {

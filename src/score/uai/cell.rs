@@ -7,7 +7,7 @@ use strum::IntoEnumIterator;
 use super::shift::shift;
 use super::summary::{Detail, summarise, tested};
 use super::{
-    CaseMethod, CaseTrials, Clustering, Distribution, Effect, Measured, Shift, Summary,
+    CaseMethod, CasePull, CaseTrials, Clustering, Distribution, Effect, Measured, Shift, Summary,
     distribution, effect, pulls, trials,
 };
 use crate::bank::cases::Difficulty;
@@ -240,22 +240,7 @@ fn score_trials(cases: &[CaseTrials], baseline: Condition, method: CaseMethod) -
     let matched = (baseline == Condition::Control && asked(Condition::ControlTwostage))
         .then(|| summarise(cases, Condition::ControlTwostage, method, Detail::Full));
     let pulls = pulls(cases, baseline, method.epsilon);
-    let (difference, by_relevance) = tested(cases, &pulls, method.intervals);
-    let mut raw: Vec<(Option<Relevance>, f64)> = Vec::new();
-    raw.extend(wilcoxon(&difference).map(|p| (None, p)));
-    for (relevance, values) in &by_relevance {
-        raw.extend(wilcoxon(values).map(|p| (Some(*relevance), p)));
-    }
-    let p: Vec<f64> = raw.iter().map(|(_, p)| *p).collect();
-    let mut p_disc = None;
-    let mut p_zero = BTreeMap::new();
-    for ((relevance, p), adjusted) in raw.into_iter().zip(benjamini_hochberg(&p)) {
-        let tested = Tested { p, adjusted };
-        match relevance {
-            None => p_disc = Some(tested),
-            Some(relevance) => drop(p_zero.insert(relevance, tested)),
-        }
-    }
+    let (p_disc, p_zero) = signed_ranks(cases, &pulls, method);
     let mut spread = BTreeMap::new();
     let mut shifts = BTreeMap::new();
     for relevance in Relevance::iter() {
@@ -321,6 +306,31 @@ fn score_trials(cases: &[CaseTrials], baseline: Condition, method: CaseMethod) -
         why: None,
         cases: Vec::new(),
     }
+}
+
+/// The tests of a cell: plausible against irrelevant index, and the index of each relevance against 0.
+fn signed_ranks(
+    cases: &[CaseTrials],
+    pulls: &[CasePull],
+    method: CaseMethod,
+) -> (Option<Tested>, BTreeMap<Relevance, Tested>) {
+    let (difference, by_relevance) = tested(cases, pulls, method.intervals);
+    let mut raw: Vec<(Option<Relevance>, f64)> = Vec::new();
+    raw.extend(wilcoxon(&difference).map(|p| (None, p)));
+    for (relevance, values) in &by_relevance {
+        raw.extend(wilcoxon(values).map(|p| (Some(*relevance), p)));
+    }
+    let p: Vec<f64> = raw.iter().map(|(_, p)| *p).collect();
+    let mut p_disc = None;
+    let mut p_zero = BTreeMap::new();
+    for ((relevance, p), adjusted) in raw.into_iter().zip(benjamini_hochberg(&p)) {
+        let tested = Tested { p, adjusted };
+        match relevance {
+            None => p_disc = Some(tested),
+            Some(relevance) => drop(p_zero.insert(relevance, tested)),
+        }
+    }
+    (p_disc, p_zero)
 }
 
 /// How a second answer to the same case goes on from the first: the share of the way to the gold, and of the error that is

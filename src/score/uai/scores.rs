@@ -133,7 +133,7 @@ fn pathway(cells: &[&CaseCell]) -> Pathway {
         .collect();
     let mut dose: BTreeMap<u8, Vec<f64>> = BTreeMap::new();
     let mut values: BTreeMap<Relevance, Vec<f64>> = BTreeMap::new();
-    let mut edges: BTreeMap<u8, BTreeMap<&ItemId, Vec<(f64, bool)>>> = BTreeMap::new();
+    let mut edges: BTreeMap<u8, ByCase> = BTreeMap::new();
     for cell in cells {
         for (offset, summary) in &cell.by_offset {
             let plausible = summary.families.get(&Relevance::Plausible);
@@ -174,37 +174,40 @@ fn pathway(cells: &[&CaseCell]) -> Pathway {
             .collect(),
         boundary: edges
             .into_iter()
-            .filter_map(|(offset, by_case)| Some((offset, boundary(by_case.values())?)))
+            .filter_map(|(offset, by_case)| Some((offset, boundary(&by_case)?)))
             .collect(),
     }
 }
 
+/// Values of each case, and whether the anchor lies within the scale.
+type ByCase<'a> = BTreeMap<&'a ItemId, Vec<(f64, bool)>>;
+
 /// The mean of the values of cases, and of those of them whose anchor lies within the scale; cases are drawn anew with all
 /// their values.
-fn boundary<'a>(
-    by_case: impl Iterator<Item = &'a Vec<(f64, bool)>>,
-) -> Option<(Measured, Option<Measured>)> {
+fn boundary(by_case: &ByCase<'_>) -> Option<(Measured, Option<Measured>)> {
     let mut ratios = Ratios::new(2);
-    let mut n = [0, 0];
-    for of_case in by_case {
+    let (mut all, mut inside) = (0, 0);
+    for of_case in by_case.values() {
         ratios.cluster();
         for (value, within) in of_case {
-            for column in 0..=usize::from(*within) {
-                ratios.add(column, *value);
-                n[column] += 1;
+            ratios.add(0, *value);
+            all += 1;
+            if *within {
+                ratios.add(1, *value);
+                inside += 1;
             }
         }
     }
     let means = [Ratio::Mean(0), Ratio::Mean(1)];
     let intervals = ratios.intervals(&means);
-    let of = |column: usize| {
+    let of = |column: usize, n: usize| {
         Some(Measured {
             value: ratios.value(means[column])?,
             interval: intervals[column],
-            n: n[column],
+            n,
         })
     };
-    Some((of(0)?, of(1)))
+    Some((of(0, all)?, of(1, inside)))
 }
 
 /// Ranks by the control-free pull of irrelevant anchors, case by case; a cell without any has none.
