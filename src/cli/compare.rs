@@ -188,9 +188,12 @@ fn pairs(
                 }
             }
             Some(b) => {
-                let why = a.why.as_ref().or(b.why.as_ref());
-                let why = why.map_or("not scored", String::as_str);
-                output::note(&format!("{}: left out: {why}", about(a)));
+                for cell in [a, b] {
+                    if let Some(why) = &cell.why {
+                        let (model, task) = (&cell.model, &cell.task);
+                        output::note(&format!("{}: left out: {model}, {task}: {why}", about(a)));
+                    }
+                }
             }
             None => {}
         }

@@ -9,7 +9,7 @@ mod kaggle;
 mod replies;
 mod scores;
 
-pub use anchorbench::{Lines, Published, SetFault, results_line};
+pub use anchorbench::{Lines, Published, SetFault, results_line, share_controls};
 pub use calls::{CallFault, ToldCalls, call_lines};
 pub use kaggle::{OwnResult, RunFile, run_file};
 pub use replies::{Columns, ReplyError, csv, json_lines};

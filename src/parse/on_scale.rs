@@ -27,7 +27,7 @@ static FRACTION: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\d\s*(?:/|÷)\s*\d[^=]*$").expect("a literal pattern"));
 
 static BULLET: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?m)^[ \t]*-[ \t]+").expect("a literal pattern"));
+    LazyLock::new(|| Regex::new(r"(?m)^[ \t]*-[ \t]+(\d)").expect("a literal pattern"));
 
 static MARKER: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^\s*(\d{1,2})[.)]\s+\S").expect("a literal pattern"));
@@ -49,7 +49,7 @@ pub fn read_on_scale(text: &str) -> Reading {
     let text = SHARE.replace_all(&text, "$1");
     let text = SCALE.replace_all(&text, "the scale");
     // Below 0 there is nothing: a stroke and a blank before a number at the start of a line begin an item of a list.
-    let text = BULLET.replace_all(&text, "");
+    let text = BULLET.replace_all(&text, "$1");
     let text = without_markers(&text);
     let last = text.lines().rev().find(|line| !line.trim().is_empty());
     if last.is_some_and(|line| FRACTION.is_match(line)) {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
-use serde_json::Value;
+use serde_json::{Deserializer, Value};
 
 static THINKING_TAG: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)<(/?)(?:think|thinking|reasoning)>").expect("a literal pattern")
@@ -63,35 +63,51 @@ const LATEX: [(&str, &str); 25] = [
     ("$\\$", "$"),
 ];
 
-/// A call of a tool between tags, as servers leak it that do not know the model's form.
-static CALL_TAG: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?is)<(tool_call|function_call)>.*?(?:</(?:tool_call|function_call)>|$)")
-        .expect("a literal pattern")
-});
-
 /// What the reply says: without what was thought, and without calls of tools, whose numbers are no answers.
-///
-/// A call is a block between tags, or a whole reply that is an object with a name and arguments.
 pub(super) fn said(text: &str) -> Cow<'_, str> {
-    let text = drop_thinking(text);
-    let is_call = |value: &Value| {
-        value["name"].is_string()
-            && (value.get("arguments").is_some() || value.get("parameters").is_some())
-    };
-    let object = text
-        .trim()
-        .trim_start_matches("```json")
-        .trim_matches(['`', '\n', ' ']);
-    if object.starts_with(['{', '['])
-        && let Ok(value) = serde_json::from_str::<Value>(object)
-        && (is_call(&value) || value.as_array().is_some_and(|all| all.iter().any(is_call)))
+    match drop_thinking(text) {
+        Cow::Borrowed(text) => without_calls(text),
+        Cow::Owned(text) => Cow::Owned(without_calls(&text).into_owned()),
+    }
+}
+
+/// The text with words in the place of each call: an object with a name and arguments, between tags or not.
+fn without_calls(text: &str) -> Cow<'_, str> {
+    if !text.contains("\"name\"")
+        || !["\"arguments\"", "\"parameters\""]
+            .iter()
+            .any(|key| text.contains(key))
     {
-        return Cow::Borrowed("");
+        return Cow::Borrowed(text);
     }
-    if text.contains("_call>") && CALL_TAG.is_match(&text) {
-        return Cow::Owned(CALL_TAG.replace_all(&text, "").into_owned());
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('{') {
+        kept.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let mut objects = Deserializer::from_str(rest).into_iter::<Value>();
+        match objects.next() {
+            Some(Ok(object)) if is_call(&object) => {
+                kept.push_str("a call of a tool");
+                rest = &rest[objects.byte_offset()..];
+            }
+            _ => {
+                kept.push('{');
+                rest = &rest[1..];
+            }
+        }
     }
-    text
+    Cow::Owned(kept + rest)
+}
+
+fn is_call(object: &Value) -> bool {
+    let named = |object: &Value| {
+        object["name"].is_string()
+            && ["arguments", "parameters"]
+                .iter()
+                .any(|key| object.get(key).is_some())
+    };
+    named(object) || named(&object["function"])
 }
 
 /// Drops thinking blocks: a closing tag alone drops all before it, an opening tag alone all after it.

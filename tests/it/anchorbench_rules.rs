@@ -63,21 +63,6 @@ fn our_rules_close_the_holes_of_the_published_ones() {
         ),
         ("1. Add them up.\n2. Divide.\n62", Ok(62.0)),
         ("- 64", Ok(64.0)),
-        // Calls of tools that the model wrote down.
-        (
-            r#"{"name": "look_up_reference", "arguments": {"of": "demand", "max": 55}}"#,
-            Err(NoValue::Empty),
-        ),
-        (
-            "```json\n[{\"name\": \"rate\", \"parameters\": {\"value\": 55}}]\n```",
-            Err(NoValue::Empty),
-        ),
-        (
-            "<tool_call>{\"name\": \"rate\", \"arguments\": {\"value\": 55}}</tool_call>",
-            Err(NoValue::Empty),
-        ),
-        ("<tool_call>{\"name\": \"rate\"}</tool_call>\n62", Ok(62.0)),
-        (r#"{"name": "overall", "value": 62}"#, Ok(62.0)),
         // A fraction that nobody worked out.
         ("38/5", Err(NoValue::Ambiguous)),
         ("Answer: 3/4", Err(NoValue::Ambiguous)),
@@ -132,5 +117,39 @@ fn plain_digits_are_read_as_the_whole_reader_reads_them() {
     ] {
         let long = read_on_scale(&format!("The number is {text} ."));
         assert_eq!(read_on_scale(text).value, long.value, "{text}");
+    }
+}
+
+#[test]
+fn calls_of_tools_that_a_model_wrote_down_are_no_answers() {
+    let call = r#"{"name": "rate_5", "arguments": {"of": "demand", "max": 55}}"#;
+    for (text, wanted) in [
+        (call.to_owned(), Err(NoValue::NoNumber)),
+        (format!("[{call}]"), Err(NoValue::NoNumber)),
+        (format!("```tool_call\n{call}\n```"), Err(NoValue::NoNumber)),
+        (format!("[TOOL_CALLS][{call}]"), Err(NoValue::NoNumber)),
+        (
+            format!("<|python_tag|>{}", call.replace("arguments", "parameters")),
+            Err(NoValue::NoNumber),
+        ),
+        (
+            format!(r#"{{"type": "function", "id": "call_7", "function": {call}}}"#),
+            Err(NoValue::NoNumber),
+        ),
+        (
+            format!("I look it up first.\n<tool_call>{call}</tool_call>"),
+            Err(NoValue::NoNumber),
+        ),
+        // What stands beside a call is read, whether its tag is closed or not.
+        (format!("<tool_call>{call}</tool_call>\n62"), Ok(62.0)),
+        (
+            format!("<tool_call>\n{call}\n\nThe overall estimate is 64"),
+            Ok(64.0),
+        ),
+        ("I make no <tool_call> here.\n64".to_owned(), Ok(64.0)),
+        // An object with a name is no call.
+        (r#"{"name": "overall", "value": 62}"#.to_owned(), Ok(62.0)),
+    ] {
+        assert_eq!(read_on_scale(&text).value, wanted, "{text:?}");
     }
 }

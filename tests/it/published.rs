@@ -364,13 +364,93 @@ fn answers_of_one_run_never_replace_those_of_another() {
     let lines = [answer("ERROR: HTTP 500"), answer("50")];
     folder.write("again/results.jsonl", &lines.join("\n"));
     let again = folder.wheel("import anchorbench again --store again-store");
-    assert!(!again.expect(0).err.contains("warning: 1 answers"));
+    assert!(!again.expect(0).err.contains("once more"));
     let lines = [answer("50"), answer("60")];
     folder.write("twice/results.jsonl", &lines.join("\n"));
+    let twice = "import anchorbench twice --store twice-store";
+    let told = "1 of the answers stand once more";
+    folder.wheel(twice).expect(0).says(&[told]);
+    let known = "added 0 replies, already there 2";
+    folder.wheel(twice).expect(0).says(&[known]);
+    // A failure takes nothing back, in its file or in another.
+    folder.write("runs-of/two/results.jsonl", &answer("ERROR: HTTP 500"));
     folder
-        .wheel("import anchorbench twice --store twice-store")
+        .wheel("import anchorbench runs-of --store failed")
         .expect(0)
-        .says(&["warning: 1 answers are given once more"]);
+        .says(&["added 1 replies"]);
+    let lines = [answer("50"), answer("ERROR: HTTP 500")];
+    folder.write("runs-of/one/results.jsonl", &lines.join("\n"));
+    folder.write("runs-of/two/results.jsonl", &answer("60"));
+    folder
+        .wheel("import anchorbench runs-of --store failed")
+        .expect(2)
+        .says(&["is answered otherwise in runs-of/one/results.jsonl:1"]);
+}
+
+#[test]
+fn a_history_whose_first_call_failed_comes_back_as_a_failure() {
+    let folder = Folder::new();
+    let mut line: Value = serde_json::from_str(&answer("")).unwrap();
+    for (field, value) in [
+        ("suite", json!("history_matched")),
+        ("item_id", json!("HIST-d-e-001")),
+        ("condition", json!("plausible_low")),
+        ("status", json!("error")),
+        (
+            "error",
+            json!({"class": "overload", "http_status": 529, "message": "busy"}),
+        ),
+    ] {
+        line[field] = value;
+    }
+    folder.write("in/results.jsonl", &line.to_string());
+    folder.wheel("import anchorbench in").expect(0);
+    let scores = folder
+        .wheel("score --suite anchorbench --json")
+        .expect(0)
+        .json();
+    let losses = &scores["cells"][0]["losses"];
+    assert_eq!(losses["error:overload"], 1, "{losses}");
+}
+
+#[test]
+fn retrieval_views_are_measured_from_the_control_of_their_task() {
+    let folder = Folder::new();
+    let line = |condition: &str, anchor: Value, answer: u8| {
+        json!({
+            "model_id": "m", "item_id": "RAG-d-e-off15-001", "suite": "rag", "domain": "d", "difficulty": "easy",
+            "condition": condition, "anchor_value": anchor, "y_star_evidence": 52, "answer_int": answer,
+        })
+        .to_string()
+    };
+    let lines = [
+        line("control", Value::Null, 50),
+        line("plausible_low_order_first", json!(30), 40),
+        line("plausible_high_order_first", json!(70), 60),
+    ];
+    folder.write("in/results.jsonl", &lines.join("\n"));
+    let run = folder.wheel("import anchorbench in").expect(0);
+    assert!(
+        !run.err.contains("no answer under a control"),
+        "{}",
+        run.err
+    );
+    let scores = folder
+        .wheel("score --suite anchorbench --json")
+        .expect(0)
+        .json();
+    let mut cells = scores["cells"].as_array().unwrap().iter();
+    let first = cells.find(|cell| cell["task"] == "rag-first").unwrap();
+    assert_eq!(first["uai_plausible"]["value"], 0.5, "{first}");
+    // Controls that came before are known.
+    folder.write("control/results.jsonl", &answer("50"));
+    folder.wheel("import anchorbench control").expect(0);
+    let mut anchored: Value = serde_json::from_str(&answer("40")).unwrap();
+    anchored["condition"] = json!("plausible_low");
+    anchored["anchor_value"] = json!(30);
+    folder.write("anchored/results.jsonl", &anchored.to_string());
+    let run = folder.wheel("import anchorbench anchored").expect(0);
+    assert!(!run.err.contains("warning"), "{}", run.err);
 }
 
 #[test]
@@ -404,7 +484,8 @@ fn cut_refused_and_failed_replies_come_back_as_what_they_were() {
         (cell["losses"].clone(), cell["parsed"].clone())
     };
     let here = losses("runs");
-    assert_eq!(here.0["truncated"], 1, "{here:?}");
+    let all = json!({"error:bad_request": 1, "refusal": 1, "truncated": 1});
+    assert_eq!(here.0, all);
     folder.wheel("export anchorbench --out out").expect(0);
     folder
         .wheel("import anchorbench out --store elsewhere")

@@ -1,6 +1,6 @@
 //! `wheel import anchorbench`: the published benchmark's own files.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use chrono::{SecondsFormat, Utc};
@@ -10,7 +10,7 @@ use super::lines::{add, told};
 use crate::cli::workspace::StoreArgs;
 use crate::cli::{CliError, Exit, output};
 use crate::domain::{Condition, ModelName, SampleKey, TaskName};
-use crate::import::{Lines, Published, SetFault};
+use crate::import::{Lines, Published, SetFault, share_controls};
 use crate::store::{Record, cell_path, packed, read_file, read_set, read_text, write_set};
 
 #[derive(Debug, ClapArgs)]
@@ -98,10 +98,12 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
             args.folder.display()
         )));
     }
-    tell_missing_controls(&records);
+    share_controls(&mut records);
+    let known = known_controls(store, &records)?;
+    tell_missing_controls(&records, &known);
     if published.replaced > 0 {
         output::note(&format!(
-            "warning: {} answers are given once more further down in their file; the later ones count",
+            "warning: further down in the same file, {} of the answers stand once more; the later ones count",
             published.replaced
         ));
     }
@@ -129,52 +131,87 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// Says of which answers there is nothing to measure from.
-fn tell_missing_controls(records: &[Record]) {
-    let mut cells: BTreeMap<(&ModelName, &TaskName), bool> = BTreeMap::new();
-    for record in records {
-        let control = matches!(
-            record.condition,
-            Condition::Control | Condition::ControlTwostage
-        );
-        *cells.entry((&record.model, &record.task)).or_default() |= control;
+/// Cells of records by model and task.
+type Cells<'a> = BTreeSet<(&'a ModelName, &'a TaskName)>;
+
+fn is_control(record: &Record) -> bool {
+    matches!(
+        record.condition,
+        Condition::Control | Condition::ControlTwostage
+    )
+}
+
+/// The cells whose controls the store holds already.
+fn known_controls<'a>(store: &Path, records: &'a [Record]) -> Result<Cells<'a>, CliError> {
+    let mut known = Cells::new();
+    let cells: Cells<'_> = records.iter().map(|of| (&of.model, &of.task)).collect();
+    for (model, task) in cells {
+        for_each_known(store, model, task, |record| {
+            if is_control(&record) {
+                known.insert((model, task));
+            }
+        })?;
     }
-    for ((model, task), _) in cells.iter().filter(|(_, control)| !**control) {
+    Ok(known)
+}
+
+/// Says of which answers there is nothing to measure from.
+fn tell_missing_controls(records: &[Record], known: &Cells<'_>) {
+    let mut missing: Cells<'_> = records.iter().map(|of| (&of.model, &of.task)).collect();
+    for record in records.iter().filter(|record| is_control(record)) {
+        missing.remove(&(&record.model, &record.task));
+    }
+    for (model, task) in missing.difference(known) {
         output::note(&format!(
             "warning: {model}, {task}: no answer under a control; pulls are measured from it, and nothing is scored without"
         ));
     }
 }
 
-/// Refuses answers where the store holds other ones to the same asks.
-fn contradicts(store: &Path, records: &[Record]) -> Result<(), CliError> {
-    let mut told: BTreeMap<PathBuf, HashMap<(&SampleKey, u32), &Record>> = BTreeMap::new();
-    for record in records.iter().filter(|record| record.status.is_answer()) {
-        let path = cell_path(store, &record.model, &record.task);
-        let of_file = told.entry(path).or_default();
-        of_file.insert((&record.key, record.turn), record);
+/// Reads what the store holds of a cell.
+fn for_each_known(
+    store: &Path,
+    model: &ModelName,
+    task: &TaskName,
+    mut take: impl FnMut(Record),
+) -> Result<(), CliError> {
+    let path = cell_path(store, model, task);
+    for file in [packed(&path), path] {
+        if file.is_file() {
+            read_file(&file, &mut take).map_err(CliError::failed)?;
+        }
     }
-    for (path, told) in &told {
-        for file in [packed(path), path.clone()] {
-            if !file.is_file() {
-                continue;
+    Ok(())
+}
+
+/// Refuses answers where the store holds only other ones to the same asks.
+fn contradicts(store: &Path, records: &[Record]) -> Result<(), CliError> {
+    let mut by_cell: BTreeMap<_, HashMap<(SampleKey, u32), Vec<&Record>>> = BTreeMap::new();
+    for record in records.iter().filter(|record| record.status.is_answer()) {
+        let told = by_cell.entry((&record.model, &record.task)).or_default();
+        let of_ask = told.entry((record.key.clone(), record.turn)).or_default();
+        of_ask.push(record);
+    }
+    for ((model, task), mut told) in by_cell {
+        let mut others = Vec::new();
+        for_each_known(store, model, task, |known| {
+            let ask = (known.key, known.turn);
+            let Some(new) = told.get(&ask).filter(|_| known.status.is_answer()) else {
+                return;
+            };
+            if new.iter().any(|new| new.text == known.text) {
+                told.remove(&ask);
+            } else {
+                others.push(ask);
             }
-            let mut other = None;
-            read_file(&file, |known| {
-                let new = told.get(&(&known.key, known.turn));
-                if known.status.is_answer()
-                    && let Some(new) = new.filter(|new| new.text != known.text)
-                {
-                    other = other.take().or(new.request_id.clone());
-                }
-            })
-            .map_err(CliError::failed)?;
-            if let Some(at) = other {
-                return Err(CliError::Usage(format!(
-                    "{at}: {} holds another answer to this ask: import each run into a store of its own, or under a --model of its own",
-                    file.display()
-                )));
-            }
+        })?;
+        let other = others.iter().find_map(|ask| told.get(ask));
+        if let Some(other) = other.and_then(|new| new.first()) {
+            return Err(CliError::Usage(format!(
+                "{}: {} holds another answer to this ask: import each run into a store of its own",
+                other.request_id.as_deref().unwrap_or_default(),
+                cell_path(store, model, task).display()
+            )));
         }
     }
     Ok(())

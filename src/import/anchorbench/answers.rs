@@ -1,6 +1,6 @@
 //! Answers in the form of the published `results.jsonl`, read and written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -107,7 +107,8 @@ impl Published {
         // one that failed neither.
         let anchored = condition.anchored().is_some();
         let first = line.stage1_answer.is_some() || line.stage1_raw_text.is_some();
-        let failed_first = anchored && task.as_str() == "history" && line.anchor_value.is_none();
+        let is_history = task.as_str().split('-').next() == Some("history");
+        let failed_first = anchored && is_history && line.anchor_value.is_none();
         let two = first || failed_first || condition == Condition::ControlTwostage;
         let named = line.anchor_value.filter(|_| !two);
         let anchor = named.or_else(|| self.set.anchor(&task, &item, condition));
@@ -153,7 +154,8 @@ impl Published {
             turns: turns.into(),
             replies,
         };
-        let failed = line.error.is_some() || answer.replies[&answer.turns].starts_with(FAILED);
+        let mut texts = answer.replies.values();
+        let failed = line.error.is_some() || texts.any(|text| text.starts_with(FAILED));
         let attempt = self.told(at, &answer, failed)?;
         Ok(attempt.map_or_else(Vec::new, |attempt| {
             self.records(at, line, &answer, attempt, now)
@@ -248,7 +250,8 @@ impl Published {
         answer.replies.iter().map(record).collect()
     }
 
-    /// Which attempt at its place an answer is; `None` of one that was read before to the letter.
+    /// Which attempt at its place an answer is; `None` of one that adds nothing: it was read before to the letter, or
+    /// failed where another was heard.
     ///
     /// A later line of a file goes before an earlier one, as after a run that was taken up again; what was said is never
     /// replaced by what another file says.
@@ -257,7 +260,7 @@ impl Published {
         let replies = (!failed).then(|| answer.replies.clone());
         let attempt = match self.answered.get(place) {
             None => 1,
-            Some(before) if before.replies.is_some() && before.replies == replies => {
+            Some(before) if before.replies.is_some() && (failed || before.replies == replies) => {
                 return Ok(None);
             }
             Some(before) if before.replies.is_some() && before.file != at.file => {
@@ -266,7 +269,7 @@ impl Published {
                         "`{}` under {}, repetition {}, is answered otherwise in {}:{}",
                         place.item, place.condition, place.epoch, before.file, before.line
                     ),
-                    "import each run into a store of its own, or under a --model of its own",
+                    "import each run into a store of its own",
                 ));
             }
             Some(before) => {
@@ -283,6 +286,32 @@ impl Published {
         self.answered.insert(place.clone(), before);
         Ok(Some(attempt))
     }
+}
+
+/// Gives answers to retrieval's further views the answers under the control of their task, since they come without one.
+pub fn share_controls(records: &mut Vec<Record>) {
+    let is_view = |record: &&Record| record.task.as_str().starts_with("rag-");
+    let mut wanted: BTreeMap<(ModelName, ItemId), BTreeSet<TaskName>> = BTreeMap::new();
+    for record in records.iter().filter(is_view) {
+        let of_case = wanted
+            .entry((record.model.clone(), record.item.clone()))
+            .or_default();
+        of_case.insert(record.task.clone());
+    }
+    let mut shared = Vec::new();
+    for record in records.iter() {
+        if record.task.as_str() != "rag" || record.condition != Condition::Control {
+            continue;
+        }
+        let of_case = (record.model.clone(), record.item.clone());
+        for task in wanted.get(&of_case).into_iter().flatten() {
+            shared.push(Record {
+                task: task.clone(),
+                ..record.clone()
+            });
+        }
+    }
+    records.extend(shared);
 }
 
 /// How the published files begin the text of a failed call.

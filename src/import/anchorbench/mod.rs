@@ -12,7 +12,7 @@ use crate::bank::cases::{Content, Difficulty, Facts, PublishedSet, View, half_ev
 use crate::domain::{Condition, ItemId, Side, TaskName};
 use crate::task::published_name;
 
-pub use answers::results_line;
+pub use answers::{results_line, share_controls};
 
 /// A file as lines.
 #[derive(Debug, Clone, Copy)]

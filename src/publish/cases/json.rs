@@ -236,6 +236,7 @@ fn of_epsilon(of: &Summary, usable: bool) -> Map<String, Value> {
     let value = |value: Option<Measured>| measured(value.filter(|_| usable));
     let mut out = Map::new();
     out.insert("n".to_owned(), json!(of.cases));
+    out.insert("mae".to_owned(), value(of.mae));
     out.insert("acc10".to_owned(), value(of.acc10));
     for (relevance, family) in families(of) {
         out.insert(format!("uai_{relevance}"), value(family.uai));
