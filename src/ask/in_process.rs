@@ -1,6 +1,6 @@
 //! One model asked in this process: several at once where its respondent can, without retries.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -54,9 +54,8 @@ pub(super) async fn run(
         Some(concurrency) => concurrency as usize,
         None => lane.respondent.workers(),
     };
-    // An even share for each worker, so that none is left with all the rest.
-    let share = lane.jobs.len().div_ceil(workers);
-    let batches = batches(lane.jobs, share.min(lane.respondent.batch()));
+    let size = size(lane.jobs.len(), workers).min(lane.respondent.batch());
+    let batches = batches(lane.jobs, |(_, job)| job.asks(), size);
     let mut summary = ModelSummary::new(lane.model.name.clone());
     let mut ends = futures::stream::iter(batches)
         .map(|batch| run_batch(&shared, batch))
@@ -74,16 +73,28 @@ pub(super) async fn run(
     Ok(summary)
 }
 
-/// Groups jobs that are answered in one go, turn by turn; they have as many turns.
-fn batches(jobs: Vec<(usize, Job)>, largest: usize) -> Vec<Vec<(usize, Job)>> {
-    let mut batches: Vec<Vec<(usize, Job)>> = Vec::new();
+/// How many jobs go into one list: long lists waste little at their ends, where few replies are still being decoded, and
+/// several for each worker keep the workers level.
+fn size(jobs: usize, workers: usize) -> usize {
+    const WORTH_IT: usize = 64;
+    let even = jobs.div_ceil(workers);
+    even.min((even / 4).max(WORTH_IT))
+}
+
+/// Groups jobs that are answered in one go, turn by turn; they have as many turns. Lists stand in the order of their first
+/// jobs.
+fn batches<J>(jobs: Vec<J>, turns: impl Fn(&J) -> usize, largest: usize) -> Vec<Vec<J>> {
+    let mut batches: Vec<Vec<J>> = Vec::new();
+    // The place of the list that is filled, by turns: jobs of one turn and of two follow each other in a history.
+    let mut open: HashMap<usize, usize> = HashMap::new();
     for job in jobs {
-        let turns = |job: &(usize, Job)| job.1.asks();
-        match batches.last_mut() {
-            Some(batch) if batch.len() < largest && turns(&job) == turns(&batch[0]) => {
-                batch.push(job);
+        let turns = turns(&job);
+        match open.get(&turns) {
+            Some(place) if batches[*place].len() < largest => batches[*place].push(job),
+            _ => {
+                open.insert(turns, batches.len());
+                batches.push(vec![job]);
             }
-            _ => batches.push(vec![job]),
         }
     }
     batches
@@ -217,4 +228,31 @@ fn answers(
         });
     });
     receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_hold_jobs_of_as_many_turns_though_they_alternate() {
+        // Of a history one condition takes one turn and four take two.
+        let turns = [1, 2, 2, 2, 2];
+        let jobs: Vec<usize> = (0..15).collect();
+        let lists = batches(jobs, |job| turns[job % 5], 8);
+        assert_eq!(
+            lists,
+            [
+                vec![0, 5, 10],
+                vec![1, 2, 3, 4, 6, 7, 8, 9],
+                vec![11, 12, 13, 14],
+            ]
+        );
+    }
+
+    #[test]
+    fn no_worker_is_left_with_all_the_rest() {
+        assert_eq!([size(80, 2), size(3, 2), size(1, 8)], [40, 2, 1]);
+        assert_eq!([size(300, 2), size(5000, 2)], [64, 625]);
+    }
 }

@@ -470,7 +470,7 @@ impl Respondent for Engine {
     }
 
     fn batch(&self) -> usize {
-        8 * BATCH
+        64 * BATCH
     }
 }
 
