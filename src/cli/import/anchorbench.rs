@@ -99,8 +99,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
         )));
     }
     share_controls(&mut records);
-    let known = known_controls(store, &records)?;
-    tell_missing_controls(&records, &known);
+    tell_missing_controls(store, &records)?;
     if published.replaced > 0 {
         output::note(&format!(
             "warning: further down in the same file, {} of the answers stand once more; the later ones count",
@@ -131,41 +130,29 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// Cells of records by model and task.
-type Cells<'a> = BTreeSet<(&'a ModelName, &'a TaskName)>;
-
-fn is_control(record: &Record) -> bool {
-    matches!(
-        record.condition,
-        Condition::Control | Condition::ControlTwostage
-    )
-}
-
-/// The cells whose controls the store holds already.
-fn known_controls<'a>(store: &Path, records: &'a [Record]) -> Result<Cells<'a>, CliError> {
-    let mut known = Cells::new();
-    let cells: Cells<'_> = records.iter().map(|of| (&of.model, &of.task)).collect();
-    for (model, task) in cells {
-        for_each_known(store, model, task, |record| {
-            if is_control(&record) {
-                known.insert((model, task));
-            }
-        })?;
-    }
-    Ok(known)
-}
-
-/// Says of which answers there is nothing to measure from.
-fn tell_missing_controls(records: &[Record], known: &Cells<'_>) {
-    let mut missing: Cells<'_> = records.iter().map(|of| (&of.model, &of.task)).collect();
+/// Says of which answers there is nothing to measure from, here or in the store.
+fn tell_missing_controls(store: &Path, records: &[Record]) -> Result<(), CliError> {
+    let is_control = |record: &Record| {
+        matches!(
+            record.condition,
+            Condition::Control | Condition::ControlTwostage
+        )
+    };
+    let cells = records.iter().map(|record| (&record.model, &record.task));
+    let mut missing: BTreeSet<_> = cells.collect();
     for record in records.iter().filter(|record| is_control(record)) {
         missing.remove(&(&record.model, &record.task));
     }
-    for (model, task) in missing.difference(known) {
-        output::note(&format!(
-            "warning: {model}, {task}: no answer under a control; pulls are measured from it, and nothing is scored without"
-        ));
+    for (model, task) in missing {
+        let mut known = false;
+        for_each_known(store, model, task, |record| known |= is_control(&record))?;
+        if !known {
+            output::note(&format!(
+                "warning: {model}, {task}: no answer under a control; pulls are measured from it, and nothing is scored without"
+            ));
+        }
     }
+    Ok(())
 }
 
 /// Reads what the store holds of a cell.
