@@ -148,20 +148,27 @@ fn write(folder: &Folder, spec: &Value, views: &[Value]) {
     folder.write("set/promptviews.jsonl", &lines.join("\n"));
 }
 
+/// A set that is refused in these words; nothing of it is kept.
+fn refused(folder: &Folder, spec: &Value, views: &[Value], words: &[&str]) {
+    write(folder, spec, views);
+    folder.wheel("import anchorbench set").expect(2).says(words);
+    assert!(!folder.path().join("runs").exists());
+}
+
+/// Views of which one has another value in a field.
+fn with(views: &[Value], place: usize, field: &str, value: Value) -> Vec<Value> {
+    let mut views = views.to_vec();
+    views[place][field] = value;
+    views
+}
+
 #[test]
 fn bad_lines_are_named_with_file_line_and_mend_and_nothing_is_imported() {
     let folder = Folder::new();
-    let refuse = |spec: &Value, views: &[Value], words: &[&str]| {
-        write(&folder, spec, views);
-        folder.wheel("import anchorbench set").expect(2).says(words);
-        assert!(!folder.path().join("runs").exists());
-    };
+    let refuse =
+        |spec: &Value, views: &[Value], words: &[&str]| refused(&folder, spec, views, words);
     let (spec, views) = small_set();
-    let changed = |place: usize, field: &str, value: Value| {
-        let mut views = views.clone();
-        views[place][field] = value;
-        views
-    };
+    let changed = |place, field, value| with(&views, place, field, value);
     refuse(
         &spec,
         &changed(1, "prompt_text", json!("Ratings 50 51 52 53 55.")),
@@ -229,17 +236,10 @@ fn bad_lines_are_named_with_file_line_and_mend_and_nothing_is_imported() {
 #[test]
 fn prompts_that_cannot_be_scored_and_files_that_cannot_be_read_are_named() {
     let folder = Folder::new();
-    let refuse = |spec: &Value, views: &[Value], words: &[&str]| {
-        write(&folder, spec, views);
-        folder.wheel("import anchorbench set").expect(2).says(words);
-        assert!(!folder.path().join("runs").exists());
-    };
+    let refuse =
+        |spec: &Value, views: &[Value], words: &[&str]| refused(&folder, spec, views, words);
     let (spec, views) = small_set();
-    let changed = |place: usize, field: &str, value: Value| {
-        let mut views = views.clone();
-        views[place][field] = value;
-        views
-    };
+    let changed = |place, field, value| with(&views, place, field, value);
     refuse(
         &spec,
         &changed(1, "anchor_value", Value::Null),
