@@ -6,7 +6,7 @@ use std::sync::Arc;
 use strum::IntoEnumIterator;
 
 use super::{Form, RenderError, Task};
-use crate::bank::cases::{Case, Difficulty, ExtraKind, Wording};
+use crate::bank::cases::{Case, Content, Difficulty, ExtraKind, Wording};
 use crate::bank::judge::{self, Matters};
 use crate::bank::stimuli::{Anchor, Excerpt, Stimulus};
 use crate::bank::{Item, Provenance, Subject, derive_anchors};
@@ -53,6 +53,18 @@ pub fn check_prompts(task: &Task, cases: &[Arc<Case>]) -> Result<Vec<String>, Re
         }
     }
     Ok(faults)
+}
+
+/// A rating of a case that is not in its prompt.
+fn unsaid(subject: &Subject, prompt: &Conversation) -> Option<u8> {
+    let Subject::Case(case) = subject else {
+        return None;
+    };
+    let Content::Drawn(draw, _) = &case.content else {
+        return None;
+    };
+    draw.shown()
+        .find(|rating| !says(prompt, &rating.to_string()))
 }
 
 /// Whether a number stands in a conversation, not as a part of another.
@@ -118,6 +130,15 @@ pub(super) fn check_rendering(task: &Task, wording: &Wording, mut fault: impl Fn
                 };
                 match task.outline(subject, *condition, form) {
                     Ok(conversation) => {
+                        if let Some(rating) = unsaid(subject, &conversation) {
+                            fault(
+                                format!(
+                                    "the prompt under {condition} does not hold the rating {rating} of its case"
+                                ),
+                                "put {{ evidence }} into a message",
+                            );
+                            return;
+                        }
                         rendered.insert(*condition, conversation);
                     }
                     Err(error) => {

@@ -280,6 +280,10 @@ fn faults_of_task_and_wording_files_are_named_with_line_and_mend() {
         &["the prompts under low and high are the same"],
     );
     check(
+        &task("control, irrelevant_low, irrelevant_high", "{{ anchor }}"),
+        &["mine.yaml:5", "does not hold the rating", "{{ evidence }}"],
+    );
+    check(
         &task("control, irrelevant_low, irrelevant_high", "{{ anchr }}"),
         &["undefined", "templates may use scenario"],
     );

@@ -152,6 +152,12 @@ pub struct Demonstration {
 }
 
 impl Draw {
+    /// Ratings that prompts show, in order.
+    pub fn shown(&self) -> impl Iterator<Item = u8> {
+        let slots = (0..RATINGS).filter(|slot| self.slots[*slot] && !self.hidden[*slot]);
+        slots.map(|slot| self.ratings[slot])
+    }
+
     /// Ratings that are not hidden, in order.
     pub fn visible(&self) -> impl Iterator<Item = u8> {
         let hidden = self.hidden;
@@ -263,16 +269,15 @@ impl Spec {
             sum += of_slot * f64::from(draw.ratings[slot]);
             weight += of_slot;
         }
-        let shown = (0..RATINGS)
-            .filter(|slot| draw.slots[*slot] && !draw.hidden[*slot])
-            .count();
         Facts {
             domain,
             difficulty,
             offset,
             gold: f64::from(half_even(sum / weight)),
             // Beside weights a rating is no unit that an anchor could be worth.
-            shown: u8::try_from(shown).ok().filter(|_| self.weights.is_empty()),
+            shown: u8::try_from(draw.shown().count())
+                .ok()
+                .filter(|_| self.weights.is_empty()),
         }
     }
 
