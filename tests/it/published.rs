@@ -117,6 +117,16 @@ fn answers_come_back(folder: &Folder) {
             .collect::<Vec<_>>()
     };
     assert_eq!(score("runs"), score("elsewhere"));
+    // Where only answers were read, the same lines go out again.
+    folder
+        .wheel("export anchorbench --store elsewhere --out again")
+        .expect(0);
+    let lines = |out: &str| {
+        let model = "scripted_irrelevant=0.1,plausible=0.4";
+        folder.read(&format!("{out}/external/{model}/results.jsonl"))
+    };
+    assert!(lines("results").contains("\"y_star_theta\":"));
+    assert_eq!(lines("results"), lines("again"));
 }
 
 /// A set of our own of one item in the published form.
@@ -124,7 +134,7 @@ fn small_set() -> (Value, Vec<Value>) {
     let rating = |value: u8| json!({"type": "rating", "value": value, "value_raw": value, "label": "a", "missing": false});
     let spec = json!({
         "item_id": "EXT-d-e-off15-001", "suite": "external", "domain": "d", "difficulty": "easy",
-        "y_star_evidence": 52, "evidence_structured": [rating(50), rating(51), rating(52), rating(53), rating(54)],
+        "y_star_evidence": 52, "y_star_theta": 55, "evidence_structured": [rating(50), rating(51), rating(52), rating(53), rating(54)],
         "anchors": {"low": 35, "high": 65, "offset": 15},
     });
     let view = |condition: &str, anchor: Value| {
@@ -226,6 +236,10 @@ fn bad_lines_are_named_with_file_line_and_mend_and_nothing_is_imported() {
             "the gold is 60, but the visible ratings come to 52",
         ],
     );
+    let mut theta = spec.clone();
+    theta["y_star_theta"] = json!(-1);
+    let words = "theta -1 is not on the scale from 0 to 100";
+    refuse(&theta, &views, &["set/itemspecs.jsonl:1", words]);
     folder.write("empty/readme.txt", "nothing");
     folder
         .wheel("import anchorbench empty")
@@ -535,6 +549,10 @@ fn a_control_in_two_turns_comes_back_into_its_own_set() {
         let mut lines = lines.iter();
         lines.find(|line| line["condition"] == condition).unwrap()
     };
+    for line in &lines {
+        assert_eq!(line["y_star_evidence"], spec["y_star_evidence"]);
+        assert_eq!(line["y_star_theta"], spec["y_star_theta"]);
+    }
     assert_eq!(of("control_twostage")["stage1_raw_text"], "50.4");
     assert_eq!(of("control_twostage")["stage1_answer"], Value::Null);
     // The anchor of a history is its first answer, in whole numbers as there.

@@ -273,6 +273,7 @@ impl Spec {
             domain,
             difficulty,
             offset,
+            theta: Some(f64::from(draw.theta)),
             gold: f64::from(half_even(sum / weight)),
             // Beside weights a rating is no unit that an anchor could be worth.
             shown: u8::try_from(draw.shown().count())

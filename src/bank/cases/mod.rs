@@ -61,6 +61,9 @@ pub struct Facts {
     /// Distance of the anchors from the middle before they are clipped to the scale; `None` where anchors are not
     /// drawn.
     pub offset: Option<u8>,
+    /// The level that the ratings were drawn around, 0 to 100; `None` if that is not known.
+    #[serde(default)]
+    pub theta: Option<f64>,
     /// What the evidence comes to, 0 to 100.
     pub gold: f64,
     /// Ratings that the prompts show; `None` if that is not known.

@@ -53,7 +53,11 @@ impl PublishedSet {
                         _ => drop(known_views.insert(condition, view)),
                     }
                 }
-                if known.facts != case.facts {
+                // Sets that were stored without the level are none the worse.
+                let mut facts = case.facts;
+                facts.theta = facts.theta.or(known.facts.theta);
+                known.facts.theta = known.facts.theta.or(facts.theta);
+                if known.facts != facts {
                     return Err(case.id);
                 }
             }

@@ -26,6 +26,7 @@ struct ResultLine {
     condition: String,
     anchor_value: Option<f64>,
     y_star_evidence: f64,
+    y_star_theta: Option<f64>,
     answer_int: Option<f64>,
     raw_text: Option<String>,
     stage1_answer: Option<f64>,
@@ -95,6 +96,9 @@ impl Published {
     ) -> Result<Vec<Record>, SetFault> {
         let (task, condition) = known(at, &line.suite, &line.condition)?;
         on_scale(at, "gold", line.y_star_evidence)?;
+        if let Some(theta) = line.y_star_theta {
+            on_scale(at, "theta", theta)?;
+        }
         for anchor in [line.anchor_value, line.stage1_answer]
             .into_iter()
             .flatten()
@@ -185,6 +189,7 @@ impl Published {
                 domain: line.domain.as_str().into(),
                 difficulty: difficulty(at, &line.difficulty)?,
                 offset: offset_of(&line.item_id),
+                theta: line.y_star_theta,
                 gold: line.y_star_evidence,
                 shown: None,
             }),
@@ -384,6 +389,7 @@ pub fn results_line(
             _ => json!(anchor.map(whole)),
         },
         "y_star_evidence": whole(facts.gold),
+        "y_star_theta": facts.theta.map(whole),
         "answer_int": answer.map(half_even),
         "parsed_ok": answer.is_some(),
         "parse_strategy": rule,

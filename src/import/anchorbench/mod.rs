@@ -62,6 +62,7 @@ struct SpecLine {
     domain: String,
     difficulty: String,
     y_star_evidence: f64,
+    y_star_theta: Option<f64>,
     evidence_structured: Vec<Rating>,
     anchors: Anchors,
     #[serde(default = "mean")]
@@ -185,6 +186,9 @@ impl Published {
         on_scale(at, "gold", line.y_star_evidence)?;
         on_scale(at, "anchor", line.anchors.low)?;
         on_scale(at, "anchor", line.anchors.high)?;
+        if let Some(theta) = line.y_star_theta {
+            on_scale(at, "theta", theta)?;
+        }
         let visible: Vec<f64> = line
             .evidence_structured
             .iter()
@@ -210,6 +214,7 @@ impl Published {
                 difficulty: difficulty(at, &line.difficulty)?,
                 // Histories have no distance, though their specifications hold numbers.
                 offset: offset_of(&line.item_id),
+                theta: line.y_star_theta,
                 gold: line.y_star_evidence,
                 shown: u8::try_from(visible.len()).ok(),
             },
