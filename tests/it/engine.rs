@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
-use wheel::domain::{Conversation, Role, Sampling, Scoring, ScoringMode};
+use wheel::domain::{Conversation, Role, Sampling, Scoring, ScoringMode, Status};
 use wheel::provider::local::fetch::Fetching;
-use wheel::provider::local::{Engine, Generation};
+use wheel::provider::local::{Engine, Generation, Request};
+use wheel::provider::{InProcessCall, Respondent};
 
 #[derive(Deserialize)]
 struct Golden {
@@ -63,7 +64,7 @@ fn weights(name: &str, model: &str) -> Option<Engine> {
     Some(Engine::load(&path, 1).unwrap())
 }
 
-fn generate(engine: &Engine, requests: &[(Vec<u32>, Sampling)]) -> Vec<Generation> {
+fn generate(engine: &Engine, requests: &[Request]) -> Vec<Generation> {
     let mut replies = Vec::new();
     let done = engine.generate(requests, &mut |reply| {
         replies.push(reply);
@@ -100,7 +101,12 @@ fn greedy_replies_are_the_golden_ones() {
             max_output_tokens: Some(case.max_new_tokens),
             ..Sampling::default()
         };
-        let reply = generate(engine, &[(prompt, settings)]).remove(0);
+        let request = Request {
+            prompt,
+            sampling: settings,
+            line: None,
+        };
+        let reply = generate(engine, &[request]).remove(0);
         assert_eq!(engine.decode(&reply.ids).unwrap(), case.reply);
     }
 }
@@ -142,16 +148,20 @@ fn replies_of_a_batch_are_those_of_one_by_one() {
         "Of the ten towers",
         "Say a word:",
     ];
-    let requests: Vec<(Vec<u32>, Sampling)> = (1..)
+    let requests: Vec<Request> = (1..)
         .zip(texts)
         .map(|(seed, text)| {
-            let settings = Sampling {
+            let sampling = Sampling {
                 temperature: Some(1.0),
                 seed: Some(seed),
                 max_output_tokens: Some(8 + seed),
                 ..Sampling::default()
             };
-            (engine.encode(text).unwrap(), settings)
+            Request {
+                prompt: engine.encode(text).unwrap(),
+                sampling,
+                line: None,
+            }
         })
         .collect();
     let together = generate(engine, &requests);
@@ -240,6 +250,39 @@ struct GemmaLogprobs {
     prompt: String,
     targets: Vec<String>,
     logprobs: Vec<f64>,
+}
+
+#[test]
+fn a_reply_that_was_begun_for_a_base_model_ends_with_its_line() {
+    let Some(engine) = weights("gemma3-270m", "gemma3-270m") else {
+        return;
+    };
+    let sampling = Sampling {
+        max_output_tokens: Some(64),
+        ..Sampling::default()
+    };
+    let reply = |start: Option<&str>| {
+        let mut conversation = Conversation::default();
+        conversation.say(Role::User, "Q: How many days has a week?");
+        if let Some(start) = start {
+            conversation.say(Role::Assistant, start);
+        }
+        let call = InProcessCall {
+            conversation: &conversation,
+            sampling: &sampling,
+            scoring: None,
+        };
+        let mut replies = Vec::new();
+        engine.answer(&[call], &mut |answer| {
+            replies.push(answer.reply.unwrap());
+            ControlFlow::Continue(())
+        });
+        replies.remove(0)
+    };
+    let begun = reply(Some("A:"));
+    assert_eq!(begun.status, Status::Ok, "{:?}", begun.text);
+    assert_eq!(begun.text.trim().lines().count(), 1, "{:?}", begun.text);
+    assert_eq!(reply(None).status, Status::Truncated);
 }
 
 #[test]

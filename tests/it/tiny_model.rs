@@ -8,7 +8,7 @@ use candle_core::quantized::{GgmlDType, QTensor};
 use candle_core::{Device, Tensor};
 use serde_json::json;
 use wheel::domain::{Sampling, Scoring, ScoringMode};
-use wheel::provider::local::Engine;
+use wheel::provider::local::{Engine, Request};
 
 const WIDTH: usize = 32;
 const HEADS: usize = 4;
@@ -613,9 +613,13 @@ fn greedy_replies_take_the_likeliest_token_each_time_alone_and_in_a_batch() {
         .iter()
         .map(|text| engine.encode(text).unwrap())
         .collect();
-    let requests: Vec<(Vec<u32>, Sampling)> = prompts
+    let requests: Vec<Request> = prompts
         .iter()
-        .map(|prompt| (prompt.clone(), settings.clone()))
+        .map(|prompt| Request {
+            prompt: prompt.clone(),
+            sampling: settings.clone(),
+            line: None,
+        })
         .collect();
     let mut replies = vec![Vec::new(); requests.len()];
     engine

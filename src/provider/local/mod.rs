@@ -51,6 +51,17 @@ pub struct Engine {
     workers: usize,
 }
 
+/// A reply to be generated.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Ids of the prompt, the start of the reply included.
+    pub prompt: Vec<u32>,
+    /// How tokens are drawn, and how many.
+    pub sampling: Sampling,
+    /// The start of the reply, where the line that it begins is the whole reply.
+    pub line: Option<String>,
+}
+
 /// One generated reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Generation {
@@ -60,7 +71,7 @@ pub struct Generation {
     pub started: Instant,
     /// Ids without the end token.
     pub ids: Vec<u32>,
-    /// Whether the model ended by itself.
+    /// Whether the reply ended by itself, or its limit ran out.
     pub finish: Finish,
 }
 
@@ -150,7 +161,7 @@ impl Engine {
     /// A prompt leaves no room in the context, or a tensor operation fails.
     pub fn generate(
         &self,
-        requests: &[(Vec<u32>, Sampling)],
+        requests: &[Request],
         deliver: &mut (dyn FnMut(Generation) -> ControlFlow<()> + Send),
     ) -> Result<(), EngineError> {
         let mut pending = requests.iter().enumerate();
@@ -161,10 +172,11 @@ impl Engine {
         let mut logits: Vec<Vec<f32>> = Vec::new();
         loop {
             while open && rows.len() < BATCH {
-                let Some((request, (prompt, sampling))) = pending.next() else {
+                let Some((place, request)) = pending.next() else {
                     break;
                 };
-                rows.push(self.sequence(request, prompt, sampling)?);
+                rows.push(self.sequence(place, request)?);
+                let prompt = &request.prompt;
                 let (cache, row) = self.read_prompt(prompt, last.take())?;
                 logits.push(row);
                 batch = Some(match &batch {
@@ -180,7 +192,7 @@ impl Engine {
             let mut going = Vec::new();
             let mut next = Vec::new();
             for (row, (mut sequence, logits)) in rows.drain(..).zip(&logits).enumerate() {
-                match sequence.step(logits, &self.tokenizer) {
+                match sequence.step(logits, &self.tokenizer)? {
                     Step::Token(id) => {
                         kept.push(row);
                         next.push(vec![id]);
@@ -206,19 +218,16 @@ impl Engine {
         }
     }
 
-    fn sequence(
-        &self,
-        request: usize,
-        prompt: &[u32],
-        sampling: &Sampling,
-    ) -> Result<Sequence, EngineError> {
-        let room = self.room(prompt)?;
+    fn sequence(&self, place: usize, request: &Request) -> Result<Sequence, EngineError> {
+        let room = self.room(&request.prompt)?;
+        let sampling = &request.sampling;
         let limit = sampling.max_output_tokens.unwrap_or(DEFAULT_LIMIT) as usize;
         Ok(Sequence {
-            request,
+            request: place,
             started: Instant::now(),
             sampler: Sampler::new(sampling),
             limit: limit.min(room),
+            line: request.line.clone(),
             ids: Vec::new(),
         })
     }
@@ -282,10 +291,16 @@ impl Engine {
         Ok(context - prompt.len())
     }
 
-    fn prepare(&self, call: &InProcessCall<'_>) -> Result<(Vec<u32>, Sampling), EngineError> {
+    /// A base model knows no end of a turn, and would go on to its limit after an answer that was begun for it.
+    fn prepare(&self, call: &InProcessCall<'_>) -> Result<Request, EngineError> {
         let prompt = self.encode(&self.prompt(call.conversation)?)?;
         self.room(&prompt)?;
-        Ok((prompt, call.sampling.clone()))
+        let begun = call.conversation.prefill();
+        Ok(Request {
+            prompt,
+            sampling: call.sampling.clone(),
+            line: begun.filter(|_| self.template.is_none()).map(str::to_owned),
+        })
     }
 
     fn reply(&self, prompt: &[u32], generation: &Generation) -> Result<Reply, EngineError> {
@@ -384,7 +399,7 @@ impl Engine {
         let done = self.generate(&requests, &mut |generation| {
             let call = places[generation.request];
             missing.remove(&call);
-            let reply = self.reply(&requests[generation.request].0, &generation);
+            let reply = self.reply(&requests[generation.request].prompt, &generation);
             match reply {
                 Ok(reply) => deliver(Answer {
                     call,
@@ -420,6 +435,8 @@ struct Sequence {
     started: Instant,
     sampler: Sampler,
     limit: usize,
+    /// [`Request::line`].
+    line: Option<String>,
     ids: Vec<u32>,
 }
 
@@ -430,16 +447,21 @@ enum Step {
 
 impl Sequence {
     /// Picks the next token.
-    fn step(&mut self, logits: &[f32], tokenizer: &TextTokenizer) -> Step {
+    fn step(&mut self, logits: &[f32], tokenizer: &TextTokenizer) -> Result<Step, EngineError> {
         let id = self.sampler.pick(logits);
         if tokenizer.is_end(id) {
-            return Step::End(Finish::Stop);
+            return Ok(Step::End(Finish::Stop));
         }
         self.ids.push(id);
-        if self.ids.len() >= self.limit {
-            return Step::End(Finish::Length);
+        if let Some(start) = &self.line
+            && is_a_line(start, &tokenizer.decode(&self.ids)?)
+        {
+            return Ok(Step::End(Finish::Stop));
         }
-        Step::Token(id)
+        if self.ids.len() >= self.limit {
+            return Ok(Step::End(Finish::Length));
+        }
+        Ok(Step::Token(id))
     }
 
     fn into_generation(self, finish: Finish) -> Generation {
@@ -450,6 +472,16 @@ impl Sequence {
             finish,
         }
     }
+}
+
+/// Whether a reply came to the end of its line; that of an object is the one on which it closes.
+fn is_a_line(start: &str, reply: &str) -> bool {
+    let said = reply.trim_start();
+    let Some(end) = said.rfind('\n') else {
+        return false;
+    };
+    let braces = |of: char| start.matches(of).count() + said[..end].matches(of).count();
+    braces('{') <= braces('}')
 }
 
 impl Respondent for Engine {
@@ -491,4 +523,22 @@ fn log_softmax_at(row: &[f32], id: u32) -> f64 {
         .map(|value| f64::from(value - largest).exp())
         .sum();
     f64::from(row[id as usize] - largest) - sum.ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_a_line;
+
+    #[test]
+    fn a_begun_reply_ends_with_its_line_and_an_object_with_that_on_which_it_closes() {
+        let answer = |reply| is_a_line("The number is", reply);
+        assert!(!answer(" 1"));
+        assert!(!answer("\n\n 12"));
+        assert!(answer("\n 12\n"));
+        assert!(answer(" 12.\n\n"));
+        let verdict = |reply| is_a_line("{\"score\":", reply);
+        assert!(!verdict(" 4,\n"));
+        assert!(!verdict(" 4,\n \"accept\": true}"));
+        assert!(verdict(" 4,\n \"accept\": true}\n"));
+    }
 }
