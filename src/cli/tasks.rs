@@ -60,7 +60,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, CliError> {
             let faults = task::check_prompts(task, &cases).map_err(CliError::usage)?;
             if let Some(fault) = faults.first() {
                 return Err(CliError::Usage(format!(
-                    "{fault}; every prompt of a set must differ from the others and hold its anchor ({} such faults)",
+                    "{fault}; every prompt of a set must differ from the others and hold its ratings and its anchor ({} such faults)",
                     faults.len()
                 )));
             }

@@ -7,14 +7,14 @@ use strum::IntoEnumIterator;
 
 use super::{Form, RenderError, Task};
 use crate::bank::cases::{Case, Content, Difficulty, ExtraKind, Wording};
-use crate::bank::judge::{self, Matters};
+use crate::bank::judge::{self, Matter, Matters};
 use crate::bank::stimuli::{Anchor, Excerpt, Stimulus};
 use crate::bank::{Item, Provenance, Subject, derive_anchors};
 use crate::domain::{Coalition, Conversation, Message, Positive, Side, Suite, Tier};
 use crate::yaml::{Document, Faults};
 
-/// Renders all prompts of a task and looks them through: no two alike, and the anchor in every prompt that has one, except
-/// where solved cases lie around it. Gives what is wrong, if anything is.
+/// Renders all prompts of a task and looks them through: no two alike, the ratings in each, and the anchor in every prompt
+/// that has one, except where solved cases lie around it. Gives what is wrong, if anything is.
 ///
 /// # Errors
 /// A prompt that cannot be rendered.
@@ -33,6 +33,13 @@ pub fn check_prompts(task: &Task, cases: &[Arc<Case>]) -> Result<Vec<String>, Re
                     tools,
                 };
                 let prompt = task.outline(case.as_ref(), *condition, form)?;
+                let unsaid = unsaid(&Subject::Case(Arc::clone(case)), &prompt);
+                if let Some((what, mend)) = unsaid {
+                    faults.push(format!(
+                        "task `{}`, case `{}`: the prompt under {condition} does not hold {what}: {mend}",
+                        task.name, case.id
+                    ));
+                }
                 if let Some(anchor) = case.anchor(*condition) {
                     let anchor = crate::domain::plain(anchor);
                     if !around && !says(&prompt, &anchor) {
@@ -55,16 +62,64 @@ pub fn check_prompts(task: &Task, cases: &[Arc<Case>]) -> Result<Vec<String>, Re
     Ok(faults)
 }
 
-/// A rating of a case that is not in its prompt.
-fn unsaid(subject: &Subject, prompt: &Conversation) -> Option<u8> {
-    let Subject::Case(case) = subject else {
-        return None;
+/// What an answer must rest on and the prompt does not hold, with the mend.
+fn unsaid(subject: &Subject, prompt: &Conversation) -> Option<(String, &'static str)> {
+    let plain = |text: &str| {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        words.join(" ").to_lowercase()
     };
-    let Content::Drawn(draw, _) = &case.content else {
-        return None;
+    let lacks = |text: &str| {
+        let text = plain(text);
+        let mut messages = prompt.0.iter();
+        !messages.any(|message| plain(&message.content).contains(&text))
     };
-    draw.shown()
-        .find(|rating| !says(prompt, &rating.to_string()))
+    match subject {
+        Subject::Question(item) => lacks(&item.text).then(|| {
+            (
+                "the question".to_owned(),
+                "put {{ question }} into a message",
+            )
+        }),
+        Subject::Case(case) => {
+            let Content::Drawn(draw, _) = &case.content else {
+                return None;
+            };
+            let rating = draw
+                .shown()
+                .find(|rating| !says(prompt, &rating.to_string()))?;
+            Some((
+                format!("the rating {rating} of its case"),
+                "put {{ evidence }} into a message",
+            ))
+        }
+        Subject::Excerpt(excerpt) => {
+            let stimulus = &excerpt.stimulus;
+            let fields = [
+                ("the scene", &stimulus.scene),
+                ("the comparison", &stimulus.comparative),
+                ("the question", &stimulus.absolute),
+            ];
+            let (what, _) = fields.into_iter().find(|(_, text)| lacks(text))?;
+            Some((
+                what.to_owned(),
+                "put {{ scene }}, {{ comparative }} and {{ absolute }} into a message",
+            ))
+        }
+        Subject::Judged(judged) => match &*judged.matter {
+            Matter::Text(text) => lacks(&text.answer).then(|| {
+                (
+                    "the answer that is judged".to_owned(),
+                    "put {{ answer }} into a message",
+                )
+            }),
+            Matter::Message(message) => lacks(&message.text).then(|| {
+                (
+                    "the message that is labelled".to_owned(),
+                    "put {{ text }} into a message",
+                )
+            }),
+        },
+    }
 }
 
 /// Whether a number stands in a conversation, not as a part of another.
@@ -130,13 +185,10 @@ pub(super) fn check_rendering(task: &Task, wording: &Wording, mut fault: impl Fn
                 };
                 match task.outline(subject, *condition, form) {
                     Ok(conversation) => {
-                        if let Some(rating) = unsaid(subject, &conversation) {
-                            fault(
-                                format!(
-                                    "the prompt under {condition} does not hold the rating {rating} of its case"
-                                ),
-                                "put {{ evidence }} into a message",
-                            );
+                        if let Some((what, mend)) = unsaid(subject, &conversation) {
+                            let about =
+                                format!("the prompt under {condition} does not hold {what}");
+                            fault(about, mend);
                             return;
                         }
                         rendered.insert(*condition, conversation);

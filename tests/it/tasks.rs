@@ -187,3 +187,56 @@ fn a_bad_task_file_names_every_fault_with_its_place() {
         .expect(2)
         .says(&["low and high are the same"]);
 }
+
+#[test]
+fn a_prompt_without_what_it_asks_about_is_refused() {
+    let folder = Folder::new();
+    for (fields, message, words) in [
+        (
+            "conditions: [low, high]",
+            "user: Ticket {{ anchor.plain }}.",
+            [
+                "under low does not hold the question",
+                "put {{ question }} into a message",
+            ],
+        ),
+        (
+            "suite: spinner\nconditions: [low, high]\ntargets: {from: 0, to: 100, text: \"{n}%\"}",
+            "text: \"{{ scene }}{{ anchor }}. {{ absolute }}\"",
+            [
+                "under low does not hold the comparison",
+                "{{ comparative }}",
+            ],
+        ),
+        (
+            "suite: judge\njudges: {of: texts}\nconditions: [c0, c1]",
+            "user: \"{{ rubric }} {{ condition }}\"",
+            [
+                "under c0 does not hold the answer that is judged",
+                "put {{ answer }} into a message",
+            ],
+        ),
+        (
+            "suite: judge\njudges: {of: messages}\nconditions: [c0, c1]",
+            "user: \"{{ guide }} {{ condition }}\"",
+            [
+                "under c0 does not hold the message that is labelled",
+                "put {{ text }} into a message",
+            ],
+        ),
+    ] {
+        let reads = if fields.contains("judge") {
+            "verdict"
+        } else {
+            "estimate"
+        };
+        folder.write(
+            "tasks/mine.yaml",
+            &format!("name: mine\n{fields}\nmessages:\n  - {message}\n  - ask: [{reads}]\n"),
+        );
+        let check = folder.wheel("tasks check").expect(2);
+        check
+            .says(&["tasks/mine.yaml:", "task `mine`"])
+            .says(&words);
+    }
+}
