@@ -319,6 +319,11 @@ fn answers_that_do_not_belong_are_named_and_not_imported() {
         ),
         ("model_id", json!(" "), "the name of the model is empty"),
         (
+            "y_star_theta",
+            json!(54),
+            "the theta of `EXT-d-e-off15-001` is 54, but its set says 55",
+        ),
+        (
             "suite",
             json!("badge"),
             "no task knows the condition `control` of suite `badge`",
@@ -353,6 +358,36 @@ fn answer(text: &str) -> String {
         "condition": "control", "y_star_evidence": 52, "raw_text": text,
     })
     .to_string()
+}
+
+#[test]
+fn what_one_import_does_not_know_of_a_case_another_one_adds() {
+    let folder = Folder::new();
+    folder.write("in/results.jsonl", &answer("50"));
+    folder.wheel("import anchorbench in").expect(0);
+    let (mut spec, views) = small_set();
+    write(&folder, &spec, &views);
+    folder
+        .wheel("import anchorbench set --store prompts")
+        .expect(0);
+    folder.wheel("merge runs prompts --into joined").expect(0);
+    let theta = |store: &str| {
+        let words = format!("export anchorbench --store {store} --out out-{store}");
+        folder.wheel(&words).expect(0);
+        let line = folder.read(&format!("out-{store}/external/m/results.jsonl"));
+        serde_json::from_str::<Value>(&line).unwrap()["y_star_theta"].clone()
+    };
+    assert_eq!(theta("runs"), Value::Null);
+    assert_eq!(theta("joined"), 55);
+    folder.wheel("import anchorbench set").expect(0);
+    assert_eq!(theta("runs"), 55);
+    // What it does know, nothing changes.
+    spec["y_star_theta"] = json!(54);
+    write(&folder, &spec, &views);
+    folder
+        .wheel("import anchorbench set")
+        .expect(2)
+        .says(&["promptviews.jsonl:1", "was specified otherwise before"]);
 }
 
 #[test]

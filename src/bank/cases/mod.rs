@@ -70,6 +70,21 @@ pub struct Facts {
     pub shown: Option<u8>,
 }
 
+impl Facts {
+    /// Takes over what it does not know yet, and says whether the two agree on the rest.
+    #[must_use]
+    pub fn learn(&mut self, other: &Self) -> bool {
+        let known = |facts: &Self, further: &Self| Self {
+            theta: facts.theta.or(further.theta),
+            shown: facts.shown.or(further.shown),
+            ..facts.clone()
+        };
+        let agree = known(self, other) == known(other, self);
+        *self = known(self, other);
+        agree
+    }
+}
+
 /// One case of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {

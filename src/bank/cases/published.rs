@@ -53,11 +53,7 @@ impl PublishedSet {
                         _ => drop(known_views.insert(condition, view)),
                     }
                 }
-                // Sets that were stored without the level are none the worse.
-                let mut facts = case.facts;
-                facts.theta = facts.theta.or(known.facts.theta);
-                known.facts.theta = known.facts.theta.or(facts.theta);
-                if known.facts != facts {
+                if !known.facts.learn(&case.facts) {
                     return Err(case.id);
                 }
             }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{At, Lines, Published, SetFault, difficulty, each, known, offset_of, on_scale};
+use super::{At, Lines, Published, SetFault, difficulty, each, known, offset_of, on_scale, said};
 use crate::bank::cases::{Facts, View, half_even};
 use crate::domain::{
     Condition, Conversation, ErrorClass, ItemId, KeyBase, ModelName, Prompt, Role, Sampling,
@@ -128,7 +128,7 @@ impl Published {
             stages: Vec::new(),
             turns,
         };
-        self.put(at, &task, item.clone(), condition, facts, view)?;
+        self.put(at, &task, item.clone(), condition, &facts, view)?;
         let model = line.model_id.as_deref().or(line.model_slug.as_deref());
         let model = model.unwrap_or(model_of_folder);
         if model.trim().is_empty() {
@@ -176,24 +176,34 @@ impl Published {
     ) -> Result<Facts, SetFault> {
         let known = self.set.facts(task, item);
         let known = known.or_else(|| self.specs.get(item).map(|spec| spec.facts.clone()));
-        match known {
-            Some(facts) if facts.gold != line.y_star_evidence => Err(at.fault(
-                format!(
-                    "the gold of `{item}` is {}, but its set says {}",
-                    line.y_star_evidence, facts.gold
-                ),
-                "the answers belong to another set: import them into a store of their own",
-            )),
-            Some(facts) => Ok(facts),
-            None => Ok(Facts {
+        let Some(mut facts) = known else {
+            return Ok(Facts {
                 domain: line.domain.as_str().into(),
                 difficulty: difficulty(at, &line.difficulty)?,
                 offset: offset_of(&line.item_id),
                 theta: line.y_star_theta,
                 gold: line.y_star_evidence,
                 shown: None,
-            }),
+            });
+        };
+        let theta = line.y_star_theta.or(facts.theta);
+        facts.theta = facts.theta.or(theta);
+        for (what, stated, known) in [
+            ("gold", Some(line.y_star_evidence), Some(facts.gold)),
+            ("theta", theta, facts.theta),
+        ] {
+            if stated != known {
+                return Err(at.fault(
+                    format!(
+                        "the {what} of `{item}` is {}, but its set says {}",
+                        said(stated),
+                        said(known)
+                    ),
+                    "the answers belong to another set: import them into a store of their own",
+                ));
+            }
         }
+        Ok(facts)
     }
 
     /// The lines of the store, one a reply.

@@ -222,16 +222,18 @@ impl Published {
             anchors: (line.anchors.low, line.anchors.high),
         };
         let item = ItemId::from(line.item_id);
-        match self.specs.get(&item) {
-            Some(known) if *known != spec => Err(at.fault(
-                format!("item `{item}` was specified otherwise before"),
-                "a folder holds one version of a set",
-            )),
-            _ => {
-                self.specs.insert(item, spec);
-                Ok(())
-            }
+        let Some(known) = self.specs.get_mut(&item) else {
+            self.specs.insert(item, spec);
+            return Ok(());
+        };
+        let same = (&known.hidden, known.anchors) == (&spec.hidden, spec.anchors);
+        if known.facts.learn(&spec.facts) && same {
+            return Ok(());
         }
+        Err(at.fault(
+            format!("item `{item}` was specified otherwise before"),
+            "a folder holds one version of a set",
+        ))
     }
 
     /// Reads prompts: each with the hash it claims, of a known item, under a condition that some task knows.
@@ -333,7 +335,7 @@ impl Published {
                 .entry((task.clone(), item.clone()))
                 .or_insert_with(|| (at.file.to_owned(), at.line));
         }
-        self.put(at, &task, item, condition, facts, view)
+        self.put(at, &task, item, condition, &facts, view)
     }
 
     fn put(
@@ -342,7 +344,7 @@ impl Published {
         task: &TaskName,
         item: ItemId,
         condition: Condition,
-        facts: Facts,
+        facts: &Facts,
         view: View,
     ) -> Result<(), SetFault> {
         let stranger = view.stages.is_empty() && self.set.is_asked_without(task, &item);
@@ -352,7 +354,13 @@ impl Published {
                 "import answers to other items into a store of their own",
             ));
         }
-        let case = self.set.case(task, item, facts);
+        let case = self.set.case(task, item, facts.clone());
+        if !case.facts.learn(facts) {
+            return Err(at.fault(
+                format!("`{}` was specified otherwise before", case.id),
+                "a store holds one version of a set: import into a store of its own",
+            ));
+        }
         let Content::Published(views) = &mut case.content else {
             unreachable!("a set holds published cases");
         };
