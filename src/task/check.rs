@@ -64,15 +64,17 @@ pub fn check_prompts(task: &Task, cases: &[Arc<Case>]) -> Result<Vec<String>, Re
 
 /// What an answer must rest on and the prompt does not hold, with the mend.
 fn unsaid(subject: &Subject, prompt: &Conversation) -> Option<(String, &'static str)> {
-    let plain = |text: &str| {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        words.join(" ").to_lowercase()
+    // By words, since a template may quote, escape and number.
+    let words = |text: &str| -> HashSet<String> {
+        let parts = text.split(|c: char| !c.is_alphanumeric());
+        parts.map(str::to_lowercase).collect()
     };
-    let lacks = |text: &str| {
-        let text = plain(text);
-        let mut messages = prompt.0.iter();
-        !messages.any(|message| plain(&message.content).contains(&text))
-    };
+    let messages = prompt.0.iter();
+    let said: HashSet<String> = messages
+        .flat_map(|message| words(&message.content))
+        .chain([String::new()])
+        .collect();
+    let lacks = |text: &str| !words(text).is_subset(&said);
     match subject {
         Subject::Question(item) => lacks(&item.text).then(|| {
             (
@@ -84,9 +86,7 @@ fn unsaid(subject: &Subject, prompt: &Conversation) -> Option<(String, &'static 
             let Content::Drawn(draw, _) = &case.content else {
                 return None;
             };
-            let rating = draw
-                .shown()
-                .find(|rating| !says(prompt, &rating.to_string()))?;
+            let rating = draw.shown().find(|rating| lacks(&rating.to_string()))?;
             Some((
                 format!("the rating {rating} of its case"),
                 "put {{ evidence }} into a message",

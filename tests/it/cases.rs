@@ -283,6 +283,18 @@ fn faults_of_task_and_wording_files_are_named_with_line_and_mend() {
         &task("control, irrelevant_low, irrelevant_high", "{{ anchor }}"),
         &["mine.yaml:5", "does not hold the rating", "{{ evidence }}"],
     );
+    // What the two cases that stand in for all do not show, the whole set does.
+    check(
+        &task(
+            "control, irrelevant_low, irrelevant_high",
+            "{% if metric != 'policy compliance' %}{{ evidence }}{% endif %} {{ anchor }} {{ question }}",
+        ),
+        &[
+            "case `M-legal_policy-",
+            "does not hold the rating",
+            "{{ evidence }}",
+        ],
+    );
     check(
         &task("control, irrelevant_low, irrelevant_high", "{{ anchr }}"),
         &["undefined", "templates may use scenario"],

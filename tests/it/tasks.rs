@@ -191,6 +191,12 @@ fn a_bad_task_file_names_every_fault_with_its_place() {
 #[test]
 fn a_prompt_without_what_it_asks_about_is_refused() {
     let folder = Folder::new();
+    // Quoted and escaped it is still there.
+    folder.write(
+        "tasks/mine.yaml",
+        "name: mine\nsuite: judge\njudges: {of: messages}\nconditions: [c0, c1]\nmessages:\n  - user: \"<b>{{ text | e }}</b> {{ condition }}\"\n  - ask: [verdict]\n",
+    );
+    folder.wheel("tasks check").expect(0);
     for (fields, message, words) in [
         (
             "conditions: [low, high]",
