@@ -321,7 +321,7 @@ fn answers_that_do_not_belong_are_named_and_not_imported() {
         (
             "y_star_theta",
             json!(54),
-            "the theta of `EXT-d-e-off15-001` is 54, but its set says 55",
+            "the theta of `EXT-d-e-off15-001` is 54, but was 55 before",
         ),
         (
             "suite",
@@ -388,6 +388,36 @@ fn what_one_import_does_not_know_of_a_case_another_one_adds() {
         .wheel("import anchorbench set")
         .expect(2)
         .says(&["promptviews.jsonl:1", "was specified otherwise before"]);
+}
+
+#[test]
+fn how_much_of_partial_evidence_is_shown_only_its_prompts_say() {
+    let folder = Folder::new();
+    let (spec, views) = small_set();
+    let mut line: Value = serde_json::from_str(&answer("50")).unwrap();
+    line["suite"] = json!("external_uncertain");
+    line["condition"] = json!("uncertain_p1_control");
+    folder.write("in/itemspecs.jsonl", &spec.to_string());
+    folder.write("in/results.jsonl", &line.to_string());
+    folder.wheel("import anchorbench in").expect(0);
+    let shown = || {
+        let set = folder.read("runs/published.jsonl");
+        serde_json::from_str::<Value>(set.lines().next().unwrap()).unwrap()["shown"].clone()
+    };
+    assert_eq!(shown(), Value::Null);
+    let partial: Vec<Value> = views
+        .into_iter()
+        .map(|mut view| {
+            let condition = view["condition"].as_str().unwrap();
+            view["condition"] = json!(format!("uncertain_p1_{condition}"));
+            view["suite"] = json!("external_uncertain");
+            view["prompt_components"] = json!({"visible_indices": "0"});
+            view
+        })
+        .collect();
+    write(&folder, &spec, &partial);
+    folder.wheel("import anchorbench set").expect(0);
+    assert_eq!(shown(), 1);
 }
 
 #[test]

@@ -175,7 +175,14 @@ impl Published {
         item: &ItemId,
     ) -> Result<Facts, SetFault> {
         let known = self.set.facts(task, item);
-        let known = known.or_else(|| self.specs.get(item).map(|spec| spec.facts.clone()));
+        let known = known.or_else(|| {
+            let mut facts = self.specs.get(item)?.facts.clone();
+            // Of partial evidence the prompts know how much of it they show.
+            facts.shown = facts
+                .shown
+                .filter(|_| !task.as_str().starts_with("external-partial-"));
+            Some(facts)
+        });
         let Some(mut facts) = known else {
             return Ok(Facts {
                 domain: line.domain.as_str().into(),
@@ -195,7 +202,7 @@ impl Published {
             if stated != known {
                 return Err(at.fault(
                     format!(
-                        "the {what} of `{item}` is {}, but its set says {}",
+                        "the {what} of `{item}` is {}, but was {} before",
                         said(stated),
                         said(known)
                     ),
