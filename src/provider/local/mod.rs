@@ -454,6 +454,7 @@ impl Sequence {
         }
         self.ids.push(id);
         if let Some(start) = &self.line
+            && tokenizer.decode(&[id])?.contains('\n')
             && is_a_line(start, &tokenizer.decode(&self.ids)?)
         {
             return Ok(Step::End(Finish::Stop));
@@ -481,7 +482,7 @@ fn is_a_line(start: &str, reply: &str) -> bool {
         return false;
     };
     let braces = |of: char| start.matches(of).count() + said[..end].matches(of).count();
-    braces('{') <= braces('}')
+    !start.contains('{') || braces('{') <= braces('}')
 }
 
 impl Respondent for Engine {
@@ -535,7 +536,8 @@ mod tests {
         assert!(!answer(" 1"));
         assert!(!answer("\n\n 12"));
         assert!(answer("\n 12\n"));
-        assert!(answer(" 12.\n\n"));
+        assert!(answer(" {12}.\n\n"));
+        assert!(answer(" {12\n"));
         let verdict = |reply| is_a_line("{\"score\":", reply);
         assert!(!verdict(" 4,\n"));
         assert!(!verdict(" 4,\n \"accept\": true}"));
