@@ -14,9 +14,11 @@ mod graph;
 mod llama;
 mod sampler;
 mod scoring;
+mod sequence;
 mod tokenizer;
 
 pub use error::EngineError;
+pub use sequence::{Generation, Request};
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -29,15 +31,12 @@ use self::cache::Cache;
 use self::chat::ChatTemplate;
 use self::gguf::Gguf;
 use self::graph::Graph;
-use self::sampler::Sampler;
+use self::sequence::{Sequence, Step};
 use self::tokenizer::TextTokenizer;
 use super::{Answer, InProcessCall, ProviderError, Respondent};
 use crate::domain::{
-    Conversation, ErrorClass, Finish, Reply, Role, Sampling, Scoring, Status, TokenCounts, Tokens,
+    Conversation, ErrorClass, Finish, Reply, Role, Scoring, Status, TokenCounts, Tokens,
 };
-
-/// Tokens generated when no limit is asked for.
-const DEFAULT_LIMIT: u32 = 8000;
 
 /// Replies decoded together by one worker: the weights are read once for all of them.
 const BATCH: usize = 8;
@@ -49,30 +48,6 @@ pub struct Engine {
     tokenizer: TextTokenizer,
     template: Option<ChatTemplate>,
     workers: usize,
-}
-
-/// A reply to be generated.
-#[derive(Debug, Clone)]
-pub struct Request {
-    /// Ids of the prompt, the start of the reply included.
-    pub prompt: Vec<u32>,
-    /// How tokens are drawn, and how many.
-    pub sampling: Sampling,
-    /// The start of the reply, where the line that it begins is the whole reply.
-    pub line: Option<String>,
-}
-
-/// One generated reply.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Generation {
-    /// Place of its request in the list.
-    pub request: usize,
-    /// When work on it began.
-    pub started: Instant,
-    /// Ids without the end token.
-    pub ids: Vec<u32>,
-    /// Whether the reply ended by itself, or its limit ran out.
-    pub finish: Finish,
 }
 
 impl Engine {
@@ -175,7 +150,7 @@ impl Engine {
                 let Some((place, request)) = pending.next() else {
                     break;
                 };
-                rows.push(self.sequence(place, request)?);
+                rows.push(Sequence::new(place, request, self.room(&request.prompt)?));
                 let prompt = &request.prompt;
                 let (cache, row) = self.read_prompt(prompt, last.take())?;
                 logits.push(row);
@@ -216,20 +191,6 @@ impl Engine {
             let hidden = self.network.forward(&ids_tensor(&next)?, cache)?;
             logits = self.network.last_logits(&hidden)?.to_vec2::<f32>()?;
         }
-    }
-
-    fn sequence(&self, place: usize, request: &Request) -> Result<Sequence, EngineError> {
-        let room = self.room(&request.prompt)?;
-        let sampling = &request.sampling;
-        let limit = sampling.max_output_tokens.unwrap_or(DEFAULT_LIMIT) as usize;
-        Ok(Sequence {
-            request: place,
-            started: Instant::now(),
-            sampler: Sampler::new(sampling),
-            limit: limit.min(room),
-            line: request.line.clone(),
-            ids: Vec::new(),
-        })
     }
 
     /// The cache of a prompt and the logits after it; the part that it shares with the last prompt is taken over.
@@ -429,62 +390,6 @@ fn failure(call: usize, error: &EngineError) -> Answer {
     }
 }
 
-/// One reply in the making.
-struct Sequence {
-    request: usize,
-    started: Instant,
-    sampler: Sampler,
-    limit: usize,
-    /// [`Request::line`].
-    line: Option<String>,
-    ids: Vec<u32>,
-}
-
-enum Step {
-    Token(u32),
-    End(Finish),
-}
-
-impl Sequence {
-    /// Picks the next token.
-    fn step(&mut self, logits: &[f32], tokenizer: &TextTokenizer) -> Result<Step, EngineError> {
-        let id = self.sampler.pick(logits);
-        if tokenizer.is_end(id) {
-            return Ok(Step::End(Finish::Stop));
-        }
-        self.ids.push(id);
-        if let Some(start) = &self.line
-            && tokenizer.decode(&[id])?.contains('\n')
-            && is_a_line(start, &tokenizer.decode(&self.ids)?)
-        {
-            return Ok(Step::End(Finish::Stop));
-        }
-        if self.ids.len() >= self.limit {
-            return Ok(Step::End(Finish::Length));
-        }
-        Ok(Step::Token(id))
-    }
-
-    fn into_generation(self, finish: Finish) -> Generation {
-        Generation {
-            request: self.request,
-            started: self.started,
-            ids: self.ids,
-            finish,
-        }
-    }
-}
-
-/// Whether a reply came to the end of its line; that of an object is the one on which it closes.
-fn is_a_line(start: &str, reply: &str) -> bool {
-    let said = reply.trim_start();
-    let Some(end) = said.rfind('\n') else {
-        return false;
-    };
-    let braces = |of: char| start.matches(of).count() + said[..end].matches(of).count();
-    !start.contains('{') || braces('{') <= braces('}')
-}
-
 impl Respondent for Engine {
     fn answer(
         &self,
@@ -524,23 +429,4 @@ fn log_softmax_at(row: &[f32], id: u32) -> f64 {
         .map(|value| f64::from(value - largest).exp())
         .sum();
     f64::from(row[id as usize] - largest) - sum.ln()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_a_line;
-
-    #[test]
-    fn a_begun_reply_ends_with_its_line_and_an_object_with_that_on_which_it_closes() {
-        let answer = |reply| is_a_line("The number is", reply);
-        assert!(!answer(" 1"));
-        assert!(!answer("\n\n 12"));
-        assert!(answer("\n 12\n"));
-        assert!(answer(" {12}.\n\n"));
-        assert!(answer(" {12\n"));
-        let verdict = |reply| is_a_line("{\"score\":", reply);
-        assert!(!verdict(" 4,\n"));
-        assert!(!verdict(" 4,\n \"accept\": true}"));
-        assert!(verdict(" 4,\n \"accept\": true}\n"));
-    }
 }
